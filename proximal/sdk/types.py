@@ -29,6 +29,19 @@ class AdapterSpec(TypedDict, closed=True):
     """Names of the linear layers that get an adapter; `all-linear` takes every one but the output layer."""
 
 
+class AdaptiveRateSpec(TypedDict, closed=True):
+    """How `lr_schedule` = "kl_adaptive" changes the learning rate between iterations (rsl_rl, rl_games; β in Schulman et al. 2017, §4)."""
+
+    target: NotRequired[float]
+    """KL(π_old ‖ π) after an iteration's updates, in nats per token. Above twice this, the rate is divided by `factor`. Below half of it, the rate is multiplied."""
+    factor: NotRequired[float]
+    """Factor of one change of the rate."""
+    minimum: NotRequired[float]
+    """Lowest learning rate of the policy."""
+    maximum: NotRequired[float]
+    """Highest learning rate of the policy."""
+
+
 class AdvantageSpec(TypedDict, closed=True):
     """How much better a token was than expected."""
 
@@ -3874,7 +3887,7 @@ class CriticSpec(TypedDict, closed=True):
     learning_rate: NotRequired[float]
     """Peak learning rate of a separate critic. The live knob `critic_learning_rate` changes it during the stage."""
     schedule: NotRequired[Literal["constant", "linear", "cosine"] | None]
-    """Shape of the learning rate of a separate critic after its warm-up. Left out: `ppo.lr_schedule`."""
+    """Shape of the learning rate of a separate critic after its warm-up. Left out: `ppo.lr_schedule`. If that is "kl_adaptive", the rate changes by the same factors as the policy's."""
     warmup_ratio: NotRequired[float | None]
     """Share of the iterations over which the learning rate of a separate critic rises from 0. Left out: `ppo.warmup_ratio`."""
     epochs: NotRequired[int | None]
@@ -4658,8 +4671,8 @@ class PPOSpec(TypedDict, closed=True):
 
     learning_rate: NotRequired[float]
     """Peak learning rate of the policy. The live knob `learning_rate` changes it during the stage."""
-    lr_schedule: NotRequired[Literal["constant", "linear", "cosine"]]
-    """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine."""
+    lr_schedule: NotRequired[Literal["constant", "linear", "cosine", "kl_adaptive"]]
+    """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine. `kl_adaptive`: raised or lowered after each iteration by the KL that it moved the policy, as `adaptive_rate` has it."""
     warmup_ratio: NotRequired[float]
     """Share of the steps (in PPO: iterations) over which the learning rate rises from 0."""
     weight_decay: NotRequired[float]
@@ -4686,6 +4699,8 @@ class PPOSpec(TypedDict, closed=True):
     """Passes over each batch of responses."""
     minibatches: NotRequired[int]
     """Optimizer steps per pass; must divide `batch_size`."""
+    adaptive_rate: NotRequired[AdaptiveRateSpec]
+    """Options of `lr_schedule` = "kl_adaptive"."""
     adam_eps: NotRequired[float]
     """Adam's epsilon; 1e-5 tames early updates (Huang et al. 2024)."""
     max_new_tokens: NotRequired[int]

@@ -150,6 +150,15 @@ PPO = [
     ),
     Metric(
         "ppo",
+        "policy/moved_kl",
+        "KL of the iteration's updates",
+        "mean over tokens of (ρ − 1) − log ρ, ρ = π_new ÷ π_old, after the last update",
+        "KL(π_old ‖ π_new) per token, by a forward pass of its own. `ppo.lr_schedule` = `kl_adaptive` changes the learning rates by it.",
+        advice="Far below `ppo.adaptive_rate.target` for long: the rate has reached its maximum. Far above: its minimum.",
+        unit="nats per token",
+    ),
+    Metric(
+        "ppo",
         "policy/old_kl_avg",
         "KL penalised in the loss",
         "mean over tokens of (ρ − 1) − log ρ, ρ = π_new ÷ π_old",

@@ -11,17 +11,26 @@ from trainer.distributed.sharding import slice_of
 from trainer.distributed.world import loss_check_deferred
 from trainer.errors import Diverged
 from trainer.optim.adamw import optimizer_for
-from trainer.spec import OptimizerSpec, Schedule
+from trainer.spec import AdaptiveSchedule, OptimizerSpec
 from trainer.spec.knobs import Knob
 
 
-def schedule_factor(shape: Schedule, step: int, total_steps: int, warmup_ratio: float) -> float:
-    """Learning rate of the 0-based `step` as a share of the peak: linear warm-up, then `shape`. Always positive."""
+def schedule_factor(shape: AdaptiveSchedule, step: int, total_steps: int, warmup_ratio: float) -> float:
+    """Learning rate of the 0-based `step` as a share of the peak: linear warm-up, then `shape`. Always positive.
+
+    With "kl_adaptive", the peak itself changes between iterations.
+    """
     warmup = math.ceil(warmup_ratio * total_steps)
     if step < warmup:
         return (step + 1) / warmup
     progress = (step - warmup) / max(1, total_steps - warmup)
-    return {"constant": 1.0, "linear": 1 - progress, "cosine": 0.5 * (1 + math.cos(math.pi * progress))}[shape]
+    match shape:
+        case "linear":
+            return 1 - progress
+        case "cosine":
+            return 0.5 * (1 + math.cos(math.pi * progress))
+        case "constant" | "kl_adaptive":
+            return 1.0
 
 
 class Learner:

@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from trainer.spec import KLSpec, PolicyLossSpec
+from trainer.spec import AdaptiveRateSpec, KLSpec, PolicyLossSpec
 from trainer.spec.knobs import Origin
 
 Estimator = Literal["k1", "k2", "k3"]
@@ -25,7 +25,7 @@ class KLCoefficients:
 
 @dataclass(frozen=True)
 class AdaptedCoefficient:
-    """A coefficient that a controller changes, beginning with a value that the spec or a live knob has set."""
+    """A coefficient or a learning rate that a controller changes, beginning with a value that the spec or a live knob has set."""
 
     value: float
     origin: Origin
@@ -120,3 +120,13 @@ def adapted_old_kl_beta(beta: float, kl: float, spec: PolicyLossSpec) -> float:
     if kl < spec.old_kl_target / 1.5:
         return beta / 2
     return beta * 2 if kl > spec.old_kl_target * 1.5 else beta
+
+
+def adapted_rate(rate: float, kl: float, spec: AdaptiveRateSpec) -> float:
+    """The learning rate after an iteration that moved the policy by `kl` nats per token, as in rsl_rl and rl_games.
+
+    Divided by `spec.factor` where kl > 2·target, multiplied by it where kl < target/2, and kept within the bounds.
+    """
+    if kl > 2 * spec.target:
+        return max(rate / spec.factor, spec.minimum)
+    return min(rate * spec.factor, spec.maximum) if kl < spec.target / 2 else rate

@@ -77,18 +77,15 @@ class Learners:
         self.pair(lambda: step(policy), lambda: step(self.critic))
         return finite
 
-    def adjusted(self, rate_factor: float, on_not_finite: OnNotFinite) -> "Learners":
-        """Multiply all learning rates, and return the learners with this callback."""
-        for learner in (self.policy, self.critic):
-            if learner is not None:
-                learner.peak *= rate_factor
-        return replace(self, on_not_finite=on_not_finite)
+    def retune(self, spec: PPOSpec, rate_factor: float, adapted: float = 1.0) -> None:
+        """Take both peak learning rates of the section, times the factor, from the next step on.
 
-    def retune(self, spec: PPOSpec, rate_factor: float) -> None:
-        """Take both peak learning rates of the section, times the factor, from the next step on."""
-        self.policy.peak = spec.learning_rate * rate_factor
+        `adapted`: the factor of a rate that follows the KL. A critic with a schedule of its own has none.
+        """
+        self.policy.peak = spec.learning_rate * rate_factor * adapted
         if self.critic is not None:
-            self.critic.peak = spec.critic.learning_rate * rate_factor
+            own = 1.0 if spec.critic.schedule is not None else adapted
+            self.critic.peak = spec.critic.learning_rate * rate_factor * own
 
     def drop_gradients(self) -> None:
         """Drop all accumulated gradients."""

@@ -83,7 +83,8 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
             metrics |= iteration_metrics(result, learners, state, coefficients, spec, iteration)
             state.cut_steps_left = result.cut_steps_left
             old_kl, responses = kl_to_old_policy(context, result.experience), len(result.experience.scored.batch)
-            state.adapt_kl(spec, iteration, metrics["objective/kl"], old_kl, responses)
+            state.adapt(spec, iteration, metrics["objective/kl"], old_kl, responses)
+            metrics |= stage.follow_kl(turn, old_kl)
         move_reference(models.reference, models.policy, spec.reference, iteration)
 
         # log

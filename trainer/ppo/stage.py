@@ -72,7 +72,8 @@ class PPOStage:
             self.state.history.missing.follow(limits_of(session.spec))  # those of a branch may be others
         self.state.follow(spec, start.knobs)
         self._steps_taken = start.step
-        self.learners = learners.adjusted(self.state.history.rate_factor, self.health.skip_step)
+        self.learners = replace(learners, on_not_finite=self.health.skip_step)
+        self._set_rates()
         self.loop = StageLoop(
             session,
             "ppo",
@@ -167,6 +168,13 @@ class PPOStage:
         metrics = missing_metrics(counts, self.state.history.missing)
         return metrics if count == len(scored.batch) else metrics | {"val/responses": float(count)}
 
+    def follow_kl(self, turn: Turn, kl: float | None) -> dict[str, float]:
+        """Take the learning rates that the KL of an iteration has set, if they follow it. Return the metrics about it."""
+        if kl is None or not turn.context.spec.rate_adapts:
+            return {}
+        self._set_rates()
+        return {"policy/moved_kl": kl}
+
     def pause_if_missing(self, done: int) -> None:
         """Save and raise Paused if a reward or a judge had no value for more responses than its `max_missing` allows.
 
@@ -249,10 +257,16 @@ class PPOStage:
         state, before = self.state, value_of(self.context.spec, knob)
         if knob == "kl_coef" and spec.kl.controller == "adaptive":
             before = state.kl_coef.value
+        if knob == "learning_rate" and spec.rate_adapts:
+            before = state.rate.value
         self.context = replace(self.context, spec=spec)
         state.follow(spec, self.loop.knobs.settings)
-        self.learners.retune(spec, state.history.rate_factor)
+        self._set_rates()
         return before
+
+    def _set_rates(self) -> None:
+        state, spec = self.state, self.context.spec
+        self.learners.retune(spec, state.history.rate_factor, state.rate_change(spec))
 
     def _estimate_baseline(self) -> None:
         if self.context.spec.advantage.baseline == "optimal_value":

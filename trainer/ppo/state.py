@@ -18,7 +18,14 @@ from trainer.errors import ModelError
 from trainer.events import CurvePoint, finite
 from trainer.health import Monitor
 from trainer.models import Model
-from trainer.ppo.kl import AdaptedCoefficient, KLCoefficients, adapted_coef, adapted_old_kl_beta, scheduled_coef
+from trainer.ppo.kl import (
+    AdaptedCoefficient,
+    KLCoefficients,
+    adapted_coef,
+    adapted_old_kl_beta,
+    adapted_rate,
+    scheduled_coef,
+)
 from trainer.ppo.learners import Learners
 from trainer.ppo.stored_numbers import FORMAT, in_present_format
 from trainer.ppo.value_pretraining import ValuePretraining
@@ -117,6 +124,8 @@ class PPOState:
     """β of the KL to the reference, if the controller is adaptive."""
     old_kl_beta: AdaptedCoefficient
     """β of the KL to the old policy."""
+    rate: AdaptedCoefficient
+    """Peak learning rate of the policy, if it follows the KL (`ppo.lr_schedule` = "kl_adaptive")."""
     history: RunHistory
     cut_steps_left: int = 0
     """Optimizer steps that remain at a cut learning rate (`ppo.guards.lr_cut_kl`)."""
@@ -133,7 +142,8 @@ class PPOState:
     def initial(cls, spec: PPOSpec, monitor: Monitor) -> "PPOState":
         """The state of a stage that starts. The coefficients begin with the values of the spec."""
         begun = AdaptedCoefficient.beginning_with
-        return cls(begun(Origin(spec.kl.coef)), begun(Origin(spec.policy_loss.beta)), RunHistory(monitor))
+        coef, beta, rate = (begun(Origin(value)) for value in (spec.kl.coef, spec.policy_loss.beta, spec.learning_rate))
+        return cls(coef, beta, rate, RunHistory(monitor))
 
     def follow(self, spec: PPOSpec, settings: Mapping[Knob, KnobSetting]) -> None:
         """Begin an adapted coefficient again if it was set anew since: by a live knob, or by a change of the spec.
@@ -143,6 +153,7 @@ class PPOState:
         """
         self.kl_coef = self.kl_coef.under(origin_of(spec, "kl_coef", settings))
         self.old_kl_beta = self.old_kl_beta.under(Origin(spec.policy_loss.beta))
+        self.rate = self.rate.under(origin_of(spec, "learning_rate", settings))
 
     def kl_coefficients(self, spec: PPOSpec, iteration: int) -> KLCoefficients:
         """The coefficients that hold during this iteration."""
@@ -150,15 +161,19 @@ class PPOState:
         coef = self.kl_coef.value if adaptive else scheduled_coef(spec.kl, iteration, spec.steps)
         return KLCoefficients(coef, self.old_kl_beta.value)
 
-    def adapt_kl(
+    def rate_change(self, spec: PPOSpec) -> float:
+        """The factor by which the KL of the iterations has changed the learning rates."""
+        return self.rate.value / self.rate.origin.value if spec.rate_adapts else 1.0
+
+    def adapt(
         self, spec: PPOSpec, iteration: int, kl: float, old_kl: float | None, responses: int | None = None
     ) -> None:
-        """Adapt the coefficients to the KL to the reference (nats per response) and to the old policy (nats per token).
+        """Adapt the coefficients and the rate to the KL to the reference (nats per response) and to the old policy (per token).
 
         `responses` is the number of responses behind the KL; None: the whole batch.
 
         A KL that is not finite leaves the coefficient unchanged, because it could never be a number again. The critic's
-        warm-up leaves both unchanged, because the policy does not move.
+        warm-up leaves all unchanged, because the policy does not move.
         """
         if spec.only_critic_learns(iteration):
             return
@@ -168,6 +183,8 @@ class PPOState:
         if old_kl is not None:
             beta = adapted_old_kl_beta(self.old_kl_beta.value, old_kl, spec.policy_loss)
             self.old_kl_beta = self.old_kl_beta.adapted_to(beta)
+        if spec.rate_adapts and old_kl is not None and math.isfinite(old_kl):
+            self.rate = self.rate.adapted_to(adapted_rate(self.rate.value, old_kl, spec.adaptive_rate))
 
     def optimal_values_at(self, rows: Sequence[int]) -> list[float] | None:
         """V* of these training prompts, NaN where it is unknown; None if it is not the baseline."""
@@ -216,12 +233,14 @@ class PPOState:
 
     def _to_json(self) -> dict[str, Any]:
         values = {name: value for name, value in vars(self).items() if name != "history"}
-        parts = {name: asdict(values[name]) for name in ("kl_coef", "old_kl_beta", "scale")}
+        parts = {name: asdict(values[name]) for name in ("kl_coef", "old_kl_beta", "rate", "scale")}
         return values | parts | {"pairs": [asdict(pair) for pair in self.pairs]}
 
     def _restore_numbers(self, stored: dict[str, Any]) -> None:
         self.kl_coef = _coefficient(stored["kl_coef"])
         self.old_kl_beta = _coefficient(stored["old_kl_beta"])
+        if "rate" in stored:  # an earlier release stored none
+            self.rate = _coefficient(stored["rate"])
         self.cut_steps_left, self.refits = stored["cut_steps_left"], stored["refits"]
         self.scale = RunningScale(**stored["scale"])
         self.optimal_values = stored["optimal_values"]

@@ -155,8 +155,8 @@ def steps_at_cut_rate(left: int, approxkl: float, spec: GuardsSpec) -> int:
 
 
 def kl_to_old_policy(context: PPOContext, experience: Experience) -> float | None:
-    """KL(π_old ‖ π) after the update, in nats per token, by a forward pass of its own; None if no coefficient needs it."""
-    if context.spec.policy_loss.old_kl_target is None:
+    """KL(π_old ‖ π) after the update, in nats per token, by a forward pass of its own; None if no controller needs it."""
+    if context.spec.policy_loss.old_kl_target is None and not context.spec.rate_adapts:
         return None
     scored, mask_BR = experience.scored, experience.scored.batch.mask_BR
     logprobs_BR = response_logprobs(context, context.models.policy, scored.batch)

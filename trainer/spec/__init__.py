@@ -9,7 +9,7 @@ from trainer.spec.data import DATASETS, DataSpec
 from trainer.spec.health import HealthAction, HealthRule, HealthSpec
 from trainer.spec.job import CheckpointSpec, JobSpec, ResourcesSpec, RuntimeSpec, SlurmSpec
 from trainer.spec.model import AdapterSpec, LoraSpec, ModelSpec, TokenizerSpec
-from trainer.spec.ppo import OnlineSpec, PPOSpec
+from trainer.spec.ppo import AdaptiveRateSpec, OnlineSpec, PPOSpec
 from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec, ValuePretrainingSpec
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
@@ -32,7 +32,7 @@ from trainer.spec.rewards import (
     RewardSpec,
     reward_names,
 )
-from trainer.spec.section import STAGES, Schedule, Section, StageName
+from trainer.spec.section import STAGES, AdaptiveSchedule, Schedule, Section, StageName
 from trainer.spec.stages import (
     DPOSpec,
     EvaluationSpec,
@@ -49,6 +49,8 @@ __all__ = [
     "DEFAULT_MAX_MISSING",
     "STAGES",
     "AdapterSpec",
+    "AdaptiveRateSpec",
+    "AdaptiveSchedule",
     "AdvantageSpec",
     "CheckpointSpec",
     "ClassifierReward",

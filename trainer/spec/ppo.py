@@ -14,7 +14,7 @@ from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
 from trainer.spec.rewards import RewardSpec
-from trainer.spec.section import Countable, LearningRate, Positive, PositiveInt, Schedule, Section
+from trainer.spec.section import AdaptiveSchedule, Countable, LearningRate, Positive, PositiveInt, Section
 from trainer.spec.stages import Epochs, OptimizerSpec, PeakRate
 
 StopText = Annotated[str, Field(min_length=1, max_length=200)]
@@ -38,6 +38,25 @@ class OnlineSpec(Section):
     """Peak learning rate of the refit. Left out: `reward_model.learning_rate`."""
 
 
+class AdaptiveRateSpec(Section):
+    """How `lr_schedule` = "kl_adaptive" changes the learning rate between iterations (rsl_rl, rl_games; β in Schulman et al. 2017, §4)."""
+
+    target: Positive = 0.01
+    """KL(π_old ‖ π) after an iteration's updates, in nats per token. Above twice this, the rate is divided by `factor`. Below half of it, the rate is multiplied."""
+    factor: Annotated[float, Field(gt=1, le=10)] = 1.5
+    """Factor of one change of the rate."""
+    minimum: LearningRate = 1e-7
+    """Lowest learning rate of the policy."""
+    maximum: LearningRate = 1e-2
+    """Highest learning rate of the policy."""
+
+    @model_validator(mode="after")
+    def _bounds_are_ordered(self) -> "AdaptiveRateSpec":
+        if self.minimum >= self.maximum:
+            raise ValueError(f"`minimum` ({self.minimum:g}) must be less than `maximum` ({self.maximum:g})")
+        return self
+
+
 class PPOSpec(OptimizerSpec):
     """Proximal policy optimisation against the rewards (Schulman et al. 2017; Ziegler et al. 2019), and its relatives."""
 
@@ -53,8 +72,10 @@ class PPOSpec(OptimizerSpec):
     """Optimizer steps per pass; must divide `batch_size`."""
     learning_rate: PeakRate = 3e-6
     """Peak learning rate of the policy. The live knob `learning_rate` changes it during the stage."""
-    lr_schedule: Annotated[Schedule, MID_STAGE] = "linear"
-    """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine."""
+    lr_schedule: Annotated[AdaptiveSchedule, MID_STAGE] = "linear"  # type: ignore[assignment]  # one schedule more
+    """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine. `kl_adaptive`: raised or lowered after each iteration by the KL that it moved the policy, as `adaptive_rate` has it."""
+    adaptive_rate: Annotated[AdaptiveRateSpec, MID_STAGE] = AdaptiveRateSpec()
+    """Options of `lr_schedule` = "kl_adaptive"."""
     adam_eps: Annotated[Positive, MID_STAGE] = 1e-5
     """Adam's epsilon; 1e-5 tames early updates (Huang et al. 2024)."""
     max_new_tokens: Annotated[PositiveInt, _SAMPLING, MAIN] = 64
@@ -131,7 +152,28 @@ class PPOSpec(OptimizerSpec):
         if self.online is not None and self.online.rounds > self.steps:
             raise ValueError(f"`online.rounds` ({self.online.rounds}) must not be more than `steps` ({self.steps})")
         self._policy_loss_fits()
+        self._rate_fits()
         return self
+
+    def _rate_fits(self) -> None:
+        rate, named = self.adaptive_rate, '`lr_schedule` = "kl_adaptive"'
+        if not self.rate_adapts:
+            self.refuse_idle(["adaptive_rate"], f"without {named}")
+            return
+        if not rate.minimum <= self.learning_rate <= rate.maximum:
+            raise ValueError(
+                f"`learning_rate` ({self.learning_rate:g}), with which {named} begins, must be from `adaptive_rate.minimum` "
+                f"({rate.minimum:g}) to `adaptive_rate.maximum` ({rate.maximum:g})"
+            )
+        if self.guards.target_kl is not None and self.guards.target_kl < rate.target / 2:
+            raise ValueError(
+                f"`guards.target_kl` ({self.guards.target_kl:g}) ends every iteration below half of `adaptive_rate.target` "
+                f"({rate.target:g}), so the rate would rise to its maximum: lower the target"
+            )
+        if self.policy_loss.old_kl_target is not None:
+            raise ValueError(
+                f"{named} and `policy_loss.old_kl_target` both steer the KL to the old policy: set one of them"
+            )
 
     def _optimal_value_fits(self) -> None:
         """Raise ValueError for settings that rescale the returns after V* was estimated from shaped scores of the reference."""
@@ -164,6 +206,11 @@ class PPOSpec(OptimizerSpec):
     def compares_in_groups(self) -> bool:
         """Whether a response is compared with the others to its prompt."""
         return self.advantage.baseline in ("leave_one_out", "group_mean") or self.advantage.normalize == "group_std"
+
+    @property
+    def rate_adapts(self) -> bool:
+        """Whether the learning rate follows the KL of the iterations."""
+        return self.lr_schedule == "kl_adaptive"
 
     @property
     def uses_critic(self) -> bool:

@@ -104,7 +104,7 @@ class CriticSpec(Section):
     learning_rate: Annotated[LearningRate, MID_STAGE, MAIN, _RATE_KNOB] = 1e-5
     """Peak learning rate of a separate critic. The live knob `critic_learning_rate` changes it during the stage."""
     schedule: Annotated[Schedule | None, MID_STAGE] = None
-    """Shape of the learning rate of a separate critic after its warm-up. Left out: `ppo.lr_schedule`."""
+    """Shape of the learning rate of a separate critic after its warm-up. Left out: `ppo.lr_schedule`. If that is "kl_adaptive", the rate changes by the same factors as the policy's."""
     warmup_ratio: Annotated[Fraction | None, MID_STAGE] = None
     """Share of the iterations over which the learning rate of a separate critic rises from 0. Left out: `ppo.warmup_ratio`."""
     epochs: Annotated[PositiveInt | None, MID_STAGE, Amount("epochs")] = None

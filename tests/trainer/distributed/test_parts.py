@@ -43,7 +43,7 @@ OPTIMAL_VALUE = {
     "stages": ["ppo"],
     "ppo": {
         "advantage": {"estimator": "sequence", "baseline": "optimal_value", "normalize": "none"}, "kl": {"coef": 0.0},
-        "policy_loss": {"kind": "least_squares"}, "optimal_value": {"samples": 3}, "steps": 2, "optimizer": "adamw_8bit",
+        "lr_schedule": "kl_adaptive", "policy_loss": {"kind": "least_squares"}, "optimal_value": {"samples": 3}, "steps": 2, "optimizer": "adamw_8bit",
         "minibatches": 1,  # π_old from the update's own pass
     },
     "rewards": [LENGTH],

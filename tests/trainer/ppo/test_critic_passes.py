@@ -1,5 +1,6 @@
 """A critic with passes, minibatches and a learning-rate schedule of its own."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -150,7 +151,7 @@ def test_critic_step_that_is_not_finite_is_skipped_alone() -> None:
     experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
     experience.returns_BR[0, 0] = torch.inf
     skipped: list[int] = []
-    learners = Learners.build(cast, spec).adjusted(1.0, lambda step, error: skipped.append(step))
+    learners = replace(Learners.build(cast, spec), on_not_finite=lambda step, error: skipped.append(step))
     found = update(context_of(cast, spec), experience, learners, KLCoefficients(0.05, 1.0), 4)
     assert skipped == [5, 5, 5]  # iteration 4, once a pass
     assert [sorted(bool(entry) for entry in steps) for steps in found.critic_passes] == [[False, True]] * 3

@@ -339,7 +339,7 @@ def test_the_curve_and_the_best_survive_a_stop(tmp_path: Path, plain: Path) -> N
 def test_kl_not_finite_leaves_coefficient() -> None:
     spec = PPOSpec.model_validate({"kl": {"controller": "adaptive"}})
     state = PPOState.initial(spec, Monitor(HealthSpec(), spec))
-    state.adapt_kl(spec, 0, float("nan"), None)
+    state.adapt(spec, 0, float("nan"), None)
     assert state.kl_coef.value == spec.kl.coef
 
 

@@ -12,12 +12,13 @@ from trainer.ppo.kl import (
     KLCoefficients,
     adapted_coef,
     adapted_old_kl_beta,
+    adapted_rate,
     kl_estimate,
     kl_loss,
     old_policy_kl,
 )
 from trainer.ppo.state import PPOState
-from trainer.spec import HealthSpec, KLSpec, PolicyLossSpec, PPOSpec
+from trainer.spec import AdaptiveRateSpec, HealthSpec, KLSpec, PolicyLossSpec, PPOSpec
 from trainer.spec.knobs import KnobSetting
 
 LOGITS = torch.tensor([0.3, -0.7, 1.1, 0.0], dtype=torch.float64)
@@ -151,9 +152,9 @@ def test_kl_betas_stay_constant_during_critic_warm_up() -> None:
     )
     state = initial(spec)
     for iteration in range(2):
-        state.adapt_kl(spec, iteration, 0.0, 0.0)
+        state.adapt(spec, iteration, 0.0, 0.0)
     assert (state.kl_coef.value, state.old_kl_beta.value) == (0.05, 1.0)
-    state.adapt_kl(spec, 2, 0.0, 0.0)
+    state.adapt(spec, 2, 0.0, 0.0)
     assert state.old_kl_beta.value == 0.5
     assert state.kl_coef.value == pytest.approx(0.05 * (1 - 0.2 * 64 / 10_000))  # 64 responses
 
@@ -193,3 +194,39 @@ def test_kl_coefficients_are_the_adapted_ones() -> None:
     state.kl_coef, state.old_kl_beta = state.kl_coef.adapted_to(0.3), state.old_kl_beta.adapted_to(8.0)
     assert state.kl_coefficients(spec, 5) == KLCoefficients(0.3, 8.0)
     assert state.kl_coefficients(PPOSpec(), 5) == KLCoefficients(0.05, 8.0)  # fixed: the coefficient of the spec
+
+
+RATE = AdaptiveRateSpec(target=0.01, factor=1.5, minimum=1e-5, maximum=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("rate", "kl", "expected"),
+    [
+        (3e-4, 0.021, 2e-4),
+        (3e-4, 0.019, 3e-4),
+        (3e-4, 0.006, 3e-4),
+        (2e-4, 0.004, 3e-4),
+        (2e-4, 0.0, 3e-4),
+        (8e-4, 0.0, 1e-3),
+        (1.2e-5, 5.0, 1e-5),
+    ],
+)
+def test_rate_follows_the_kl_within_its_bounds(rate: float, kl: float, expected: float) -> None:
+    assert adapted_rate(rate, kl, RATE) == pytest.approx(expected)
+
+
+def test_rate_begins_again_only_under_another_setting() -> None:
+    """A resume keeps the adapted rate; a branch with another rate, or a live knob, begins with the new one."""
+    spec, other = (PPOSpec(lr_schedule="kl_adaptive", learning_rate=rate) for rate in (1e-4, 4e-4))
+    state = initial(spec)
+    for kl in (0.1, 0.1, math.nan):  # what is no number changes nothing
+        state.adapt(spec, 0, 0.0, kl)
+    assert state.rate.value == pytest.approx(1e-4 / 1.5**2) and state.rate_change(spec) == pytest.approx(1.5**-2)
+    state.follow(spec, {})
+    assert state.rate_change(spec) == pytest.approx(1.5**-2)
+    state.follow(other, {})
+    assert (state.rate.value, state.rate_change(other)) == (4e-4, 1.0)
+    state.adapt(other, 0, 0.0, 0.0)
+    state.follow(other, {"learning_rate": KnobSetting(value=4e-4, replaced=1e-4, step=7)})
+    assert state.rate.value == 4e-4
+    assert state.rate_change(PPOSpec(learning_rate=4e-4)) == 1.0

@@ -32,7 +32,7 @@ def without_old_logprobs(experience: Experience) -> Experience:
 
 
 def updated(spec: PPOSpec, experience: Experience, cast: PPOModels) -> UpdateResult:
-    learners = Learners.build(cast, spec).adjusted(1.0, on_not_finite=lambda step, error: None)
+    learners = replace(Learners.build(cast, spec), on_not_finite=lambda step, error: None)
     return update(context_of(cast, spec), experience, learners, KLCoefficients(spec.kl.coef, spec.policy_loss.beta), 0)
 
 

@@ -59,6 +59,7 @@ CASES: dict[str, dict[str, Any]] = {
         "online": {"rounds": 4, "prompts": 6, "learning_rate": 1e-2},
         "critic": {"kind": "value_head"},
     },
+    "rate that follows the kl": {"lr_schedule": "kl_adaptive", "adaptive_rate": {"target": 1e-6}},
     "grpo": {
         "advantage": {"estimator": "sequence", "baseline": "group_mean", "normalize": "group_std"},
         "samples_per_prompt": 2,
@@ -72,6 +73,7 @@ MOVED: dict[str, Callable[[dict[str, Any]], bool]] = {
         saved["kl_coef"]["value"] != 0.2 and saved["scale"]["count"] == 12 and saved["cut_steps_left"] > 0
     ),
     "online": lambda saved: saved["refits"] == 1 and len(saved["pairs"]) > 0,
+    "rate that follows the kl": lambda saved: saved["rate"]["value"] not in (0.0, saved["rate"]["origin"]["value"]),
     "a*-po": lambda saved: len(saved["optimal_values"]) == 6,
     "kl penalty to an adaptive target, reanchored, cosine": lambda saved: saved["old_kl_beta"]["value"] != 1.0,
 }
@@ -116,7 +118,12 @@ def test_resumed_ppo_ends_with_the_same_bits(tmp_path: Path, name: str) -> None:
     for folder in (whole, broken):
         folder.mkdir()
     spec = spec_of(
-        **CASES[name], steps=4, save_every=2, eval_every=2, max_new_tokens=6, self_test=False, lr_schedule="linear"
+        **{"lr_schedule": "linear"} | CASES[name],
+        steps=4,
+        save_every=2,
+        eval_every=2,
+        max_new_tokens=6,
+        self_test=False,
     )
     expected = run(whole, spec)
     shutil.copytree(whole / "checkpoints" / "ppo-000002", broken / "checkpoints" / "ppo-000002")

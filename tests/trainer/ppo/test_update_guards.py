@@ -1,5 +1,7 @@
 """Brakes inside an iteration: when they act, on what, and for how long."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
@@ -51,7 +53,7 @@ def test_skipped_step_drops_gradients_of_finite_micro_batches(value: float) -> N
         cast = cast_for(spec)
         experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
         experience.advantages_BR[broken] = value
-        learners = Learners.build(cast, spec).adjusted(1.0, on_not_finite=lambda step, trouble: None)
+        learners = replace(Learners.build(cast, spec), on_not_finite=lambda step, trouble: None)
         updated = update(context_of(cast, spec), experience, learners, KLCoefficients(0.05, 1.0), 0)
         assert cast.critic is not None
         return weights_of(cast.policy), weights_of(cast.critic), updated.history

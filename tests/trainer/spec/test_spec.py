@@ -136,6 +136,29 @@ MOVING = {"path": "another/model", "update": "ema"}
             '`train` has no effect with `kind` = "value_head": the head is all that such a critic has of its own',
         ),
         ({"ppo": {"critic": {"train": "last_layers"}}}, '`train` = "last_layers" needs `last_layers`'),
+        (
+            {"ppo": {"adaptive_rate": {"target": 0.02}}},
+            '`adaptive_rate` has no effect without `lr_schedule` = "kl_adaptive"',
+        ),
+        ({"ppo": {"adaptive_rate": {"minimum": 0.1}}}, "`minimum` (0.1) must be less than `maximum` (0.01)"),
+        (
+            {"ppo": {"lr_schedule": "kl_adaptive", "learning_rate": 0.1}},
+            'with which `lr_schedule` = "kl_adaptive" begins, must be from `adaptive_rate.minimum` (1e-07)',
+        ),
+        (
+            {"ppo": {"lr_schedule": "kl_adaptive", "guards": {"target_kl": 0.004}}},
+            "ends every iteration below half of `adaptive_rate.target` (0.01)",
+        ),
+        (
+            {
+                "ppo": {
+                    "lr_schedule": "kl_adaptive",
+                    "policy_loss": {"kind": "kl_penalty", "old_kl_target": 0.01},
+                }
+            },
+            "both steer the KL to the old policy",
+        ),
+        ({"sft": {"lr_schedule": "kl_adaptive"}}, "Input should be 'constant', 'linear' or 'cosine'"),
         ({"ppo": {"critic": {"last_layers": 0}}}, '`last_layers` has no effect without `train` = "last_layers"'),
         (
             {"ppo": {"critic": {"train": "last_layers", "last_layers": 1, "adapters": {"rank": 2}}}},

@@ -2113,6 +2113,36 @@ export interface components {
             target_modules: string[] | "all-linear";
         };
         /**
+         * AdaptiveRateSpec
+         * @description How `lr_schedule` = "kl_adaptive" changes the learning rate between iterations (rsl_rl, rl_games; β in Schulman et al. 2017, §4).
+         */
+        AdaptiveRateSpec: {
+            /**
+             * Target
+             * @description KL(π_old ‖ π) after an iteration's updates, in nats per token. Above twice this, the rate is divided by `factor`. Below half of it, the rate is multiplied.
+             * @default 0.01
+             */
+            target: number;
+            /**
+             * Factor
+             * @description Factor of one change of the rate.
+             * @default 1.5
+             */
+            factor: number;
+            /**
+             * Minimum
+             * @description Lowest learning rate of the policy.
+             * @default 1e-7
+             */
+            minimum: number;
+            /**
+             * Maximum
+             * @description Highest learning rate of the policy.
+             * @default 0.01
+             */
+            maximum: number;
+        };
+        /**
          * AdvantageSpec
          * @description How much better a token was than expected.
          */
@@ -4228,7 +4258,7 @@ export interface components {
             learning_rate: number;
             /**
              * Schedule
-             * @description Shape of the learning rate of a separate critic after its warm-up. Left out: `ppo.lr_schedule`.
+             * @description Shape of the learning rate of a separate critic after its warm-up. Left out: `ppo.lr_schedule`. If that is "kl_adaptive", the rate changes by the same factors as the policy's.
              */
             schedule?: ("constant" | "linear" | "cosine") | null;
             /**
@@ -7546,6 +7576,12 @@ export interface components {
              *       "samples_per_prompt": 1,
              *       "epochs": 4,
              *       "minibatches": 4,
+             *       "adaptive_rate": {
+             *         "factor": 1.5,
+             *         "maximum": 0.01,
+             *         "minimum": 1e-7,
+             *         "target": 0.01
+             *       },
              *       "adam_eps": 0.00001,
              *       "max_new_tokens": 64,
              *       "stop": [],
@@ -9485,11 +9521,11 @@ export interface components {
             learning_rate: number;
             /**
              * Lr Schedule
-             * @description Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine.
+             * @description Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine. `kl_adaptive`: raised or lowered after each iteration by the KL that it moved the policy, as `adaptive_rate` has it.
              * @default linear
              * @enum {string}
              */
-            lr_schedule: "constant" | "linear" | "cosine";
+            lr_schedule: "constant" | "linear" | "cosine" | "kl_adaptive";
             /**
              * Warmup Ratio
              * @description Share of the steps (in PPO: iterations) over which the learning rate rises from 0.
@@ -9567,6 +9603,16 @@ export interface components {
              * @default 4
              */
             minibatches: number;
+            /**
+             * @description Options of `lr_schedule` = "kl_adaptive".
+             * @default {
+             *       "target": 0.01,
+             *       "factor": 1.5,
+             *       "minimum": 1e-7,
+             *       "maximum": 0.01
+             *     }
+             */
+            adaptive_rate: components["schemas"]["AdaptiveRateSpec"];
             /**
              * Adam Eps
              * @description Adam's epsilon; 1e-5 tames early updates (Huang et al. 2024).
