@@ -91,3 +91,11 @@ def test_zoom_of_the_address_waits_for_the_longest_run(
         return [one.get_attribute("data-position") for one in chart.locator("[data-position]").all()]
 
     eventually(lambda: first_shown() == ["100"])
+
+
+def test_finer_points_that_do_not_come_are_named(new_page: NewPage, runs: tuple[str, str]) -> None:
+    page = new_page()
+    page.route(re.compile(f"/jobs/{runs[1]}/metrics.*[?&]from="), lambda route: route.fulfill(status=404, json={}))
+    page.goto(f"/compare?runs={runs[0]},{runs[1]}&stage=ppo&view=100..120")
+    named = f"The server gave no finer points, so a point stands for several steps: benchmark ({runs[1][-6:]})."
+    expect(page.get_by_text(named)).to_be_visible()

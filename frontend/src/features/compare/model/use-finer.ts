@@ -9,10 +9,17 @@ import { hasEnded, type Stage } from "@/lib/states";
 
 type Fetched = ReadonlyMap<string, readonly Curve[]> | undefined;
 
-const combine = (results: readonly UseQueryResult<Fetched>[]) => results.map(({ data }) => data);
+const combine = (results: readonly UseQueryResult<Fetched>[]) =>
+  results.map(({ data, isError }) => ({ data, failed: isError && !data }));
+
+interface Finer {
+  readonly placed: readonly PlacedRun[];
+  /** The runs whose finer points could not be fetched, so that they are shown in buckets. */
+  readonly coarse: readonly PlacedRun[];
+}
 
 /** The runs with finer points where their curves come in buckets, of the part of the axis that is shown; null for all of it. */
-export function useFiner(placed: readonly PlacedRun[], stage: Stage, shown: Range | null): readonly PlacedRun[] {
+export function useFiner(placed: readonly PlacedRun[], stage: Stage, shown: Range | null): Finer {
   const wanted = useMemo(() => placed.map((run) => wantedOf(run, shown)), [placed, shown]);
   const found = useQueries({
     queries: placed.map(({ job }, index) => {
@@ -25,7 +32,10 @@ export function useFiner(placed: readonly PlacedRun[], stage: Stage, shown: Rang
     }),
     combine,
   });
-  return useMemo(() => placed.map((run, index) => finer(run, found[index])), [placed, found]);
+  return useMemo(() => {
+    const runs = placed.map((run, index) => finer(run, found[index]?.data));
+    return { placed: runs, coarse: runs.filter((_, index) => found[index]?.failed) };
+  }, [placed, found]);
 }
 
 /** The metrics of a run that come in buckets, and the part of its steps that is shown. */

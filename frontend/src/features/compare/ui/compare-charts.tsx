@@ -73,7 +73,7 @@ function Shown({ groups, stage, loading, known }: ShownProps) {
   const ownNames = useMemo(() => [...new Set(own.flatMap(({ metrics }) => metrics))], [own]);
   const wanted = { axis: view.axis, usual: known.usual, own: ownNames, all };
   const { placed: whole, measured, isLoading, error } = useCurves(runs, stage, wanted);
-  const placed = useFiner(whole, stage, view.view);
+  const { placed, coarse } = useFiner(whole, stage, view.view);
   const found = [...new Set([...known.all, ...(measured ?? []), ...ownNames])].join("\n"); // by value
   const meanings = useMeanings(stage, found);
   const charts = useMemo(() => {
@@ -106,6 +106,7 @@ function Shown({ groups, stage, loading, known }: ShownProps) {
       {!isLoading && (
         <Missing
           placed={placed}
+          coarse={coarse}
           stage={stage}
           axis={isStepAxis(view.axis) ? null : axisText(view.axis, axisName ?? "")}
         />
@@ -123,13 +124,15 @@ const spanOfRuns = (placed: readonly PlacedRun[]): Range | null =>
 
 interface MissingProps {
   placed: readonly PlacedRun[];
+  /** Those of them whose finer points could not be fetched. */
+  coarse: readonly PlacedRun[];
   stage: Stage;
   /** Name of the axis, where it does not show steps. */
   axis: string | null;
 }
 
-/** The runs that have no line on any chart, and those whose exact steps are deleted. */
-function Missing({ placed, stage, axis }: MissingProps) {
+/** The runs that have no line on any chart, and those whose exact steps are deleted or did not come. */
+function Missing({ placed, coarse, stage, axis }: MissingProps) {
   const names = shortNames(placed.map(({ job }) => job));
   const named = (runs: readonly PlacedRun[]) => runs.map((run) => names[placed.indexOf(run)]?.brief).join(", ");
   const silent = placed.filter(({ curves }) => !curves.size);
@@ -138,11 +141,12 @@ function Missing({ placed, stage, axis }: MissingProps) {
     return all.length > 0 && all.every(({ placement }) => !placement);
   });
   const thinned = placed.filter(({ job }) => job.metrics_thinned_at !== null);
-  if (!silent.length && !thinned.length && !(axis && lost.length)) return null;
+  if (!silent.length && !thinned.length && !coarse.length && !(axis && lost.length)) return null;
   return (
     <p className={styles.note} role="status">
       {silent.length > 0 && `Without measurements of ${stageShort(stage)}: ${named(silent)}. `}
       {thinned.length > 0 && `Thinned, so a point stands for 4 steps or more: ${named(thinned)}. `}
+      {coarse.length > 0 && `The server gave no finer points, so a point stands for several steps: ${named(coarse)}. `}
       {axis && lost.length > 0 && `Not on the axis “${axis}”, which they have not measured: ${named(lost)}.`}
     </p>
   );
