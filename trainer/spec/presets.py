@@ -51,6 +51,31 @@ PRESETS: dict[str, Preset] = {
             },
         ),
         Preset(
+            name="verifiable_after_sft",
+            title="After SFT, with a verifiable reward",
+            description=(
+                "For a model that does the task badly, or learns to from demonstrations, and a reward that cannot be fooled. The learning "
+                "rates follow the KL of each iteration, so that they need not be found by hand. A reward that counts partial success "
+                "(`http`, `plugin`) needs fewer samples than right or wrong. Leave `sft` out for a model that has had it."
+            ),
+            replace=("model.path", "data.sft", "data.prompts", "rewards"),
+            spec={
+                "model": {"path": "model"},
+                "data": {"sft": "demonstrations.jsonl", "prompts": "prompts.jsonl"},
+                "stages": ["sft", "ppo", "evaluation"],
+                "rewards": [{"type": "exact_match"}],
+                "ppo": {
+                    "batch_size": 64,
+                    "learning_rate": 1e-5,
+                    "lr_schedule": "kl_adaptive",
+                    "adaptive_rate": {"target": 0.03},
+                    "critic": {"learning_rate": 3e-5},
+                    "kl": {"coef": 0.02},
+                    "shaping": {"missing_eos_penalty": 0.0},
+                },
+            },
+        ),
+        Preset(
             name="verifiable_from_scratch",
             title="From scratch, with a verifiable reward",
             description=(

@@ -14,6 +14,7 @@ from trainer.spec.presets import PRESETS, Preset
 EXAMPLES = Path(__file__).parents[3] / "examples"
 USED_BY = {
     "sft_and_reward_model": EXAMPLES / "hub" / "sft_and_reward_model.toml",
+    "verifiable_after_sft": EXAMPLES / "strings" / "after_sft.toml",
     "verifiable_from_scratch": EXAMPLES / "strings" / "from_scratch.toml",
 }
 
