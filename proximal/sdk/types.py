@@ -3896,6 +3896,8 @@ class CriticSpec(TypedDict, closed=True):
     """Optimizer steps of a separate critic per pass; must divide `ppo.batch_size`. Left out: `ppo.minibatches`."""
     coef: NotRequired[float]
     """Weight of the value loss beside the policy loss, for `value_head`."""
+    targets: NotRequired[Literal["lambda_returns", "monte_carlo"]]
+    """The returns that the critic learns. `lambda_returns`: TD(λ), with `advantage.critic_lambda` or else the policy's λ. `monte_carlo`: the discounted rewards to come, as with `critic_lambda` = 1."""
     value_clip_range: NotRequired[float | None]
     """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off."""
     warmup_steps: NotRequired[int]

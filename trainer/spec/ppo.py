@@ -144,6 +144,11 @@ class PPOSpec(OptimizerSpec):
             self._optimal_value_fits()
         if not self.uses_critic:
             self.refuse_idle(["critic"], f'with `advantage.estimator` = "{self.advantage.estimator}"')
+        if self.critic.targets == "monte_carlo" and self.advantage.critic_lambda is not None:
+            raise ValueError(
+                '`critic.targets` = "monte_carlo" is `advantage.critic_lambda` = 1, which is '
+                f"{self.advantage.critic_lambda:g} here: leave out one of the two"
+            )
         if self.reference.update == "reanchored" and self.reference.every == 1 and self.kl.placement == "reward":
             raise ValueError(
                 'a reference "reanchored" at every iteration is the policy that samples, so a KL in the reward is always 0: '
@@ -239,6 +244,11 @@ class PPOSpec(OptimizerSpec):
         """Whether a separate critic takes other passes or minibatches than the policy."""
         own = self.of_critic
         return self.has_separate_critic and (own.epochs, own.minibatches) != (self.epochs, self.minibatches)
+
+    @property
+    def critic_lambda(self) -> float | None:
+        """λ of the critic's targets, if it is named apart from the policy's."""
+        return 1.0 if self.critic.targets == "monte_carlo" else self.advantage.critic_lambda
 
     @property
     def has_value_head(self) -> bool:

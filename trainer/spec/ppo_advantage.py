@@ -113,6 +113,8 @@ class CriticSpec(Section):
     """Optimizer steps of a separate critic per pass; must divide `ppo.batch_size`. Left out: `ppo.minibatches`."""
     coef: Annotated[Positive, MID_STAGE] = 0.1
     """Weight of the value loss beside the policy loss, for `value_head`."""
+    targets: Annotated[Literal["lambda_returns", "monte_carlo"], MID_STAGE] = "lambda_returns"
+    """The returns that the critic learns. `lambda_returns`: TD(λ), with `advantage.critic_lambda` or else the policy's λ. `monte_carlo`: the discounted rewards to come, as with `critic_lambda` = 1."""
     value_clip_range: Annotated[Positive | None, MID_STAGE] = 0.2
     """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off."""
     warmup_steps: Annotated[int, Field(ge=0), Countable, BETWEEN_STAGES] = 0

@@ -22,6 +22,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     (CRITIC, {"advantage": {"gae_lambda": 0.5}}, LEARNT[1:]),
     (CRITIC, {"advantage": {"length_adaptive": 0.4}}, LEARNT[1:]),
     (CRITIC, {"advantage": {"critic_lambda": 1.0}}, ["returns", "critic"]),
+    (CRITIC, {"critic": {"targets": "monte_carlo"}}, ["returns", "critic"]),
     (CRITIC, {"advantage": {"bootstrap_truncated": True}}, SCORED),
     (CRITIC, {"advantage": {"normalize": "none"}}, ["advantages", "policy"]),
     (WITHOUT, {"advantage": {**NO_CRITIC, "estimator": "reward_to_go"}}, ["advantages", "returns", "policy"]),

@@ -25,6 +25,7 @@ def spec(**changes: Any) -> JobSpec:
         {"policy_loss": {"clip_range": 0.1}},
         {"critic": {"learning_rate": 1e-6}},
         {"advantage": {"critic_lambda": 1.0}},
+        {"critic": {"targets": "monte_carlo"}},
         {"critic": {"epochs": 2, "minibatches": 8, "schedule": "constant", "warmup_ratio": 0.1}},
     ],
 )

@@ -4283,6 +4283,13 @@ export interface components {
              */
             coef: number;
             /**
+             * Targets
+             * @description The returns that the critic learns. `lambda_returns`: TD(λ), with `advantage.critic_lambda` or else the policy's λ. `monte_carlo`: the discounted rewards to come, as with `critic_lambda` = 1.
+             * @default lambda_returns
+             * @enum {string}
+             */
+            targets: "lambda_returns" | "monte_carlo";
+            /**
              * Value Clip Range
              * @description New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off.
              * @default 0.2
@@ -7614,6 +7621,7 @@ export interface components {
              *         "initial": "auto",
              *         "kind": "separate",
              *         "learning_rate": 0.00001,
+             *         "targets": "lambda_returns",
              *         "train": "all",
              *         "value_clip_range": 0.2,
              *         "warmup_steps": 0
@@ -9679,6 +9687,7 @@ export interface components {
              *       "train": "all",
              *       "learning_rate": 0.00001,
              *       "coef": 0.1,
+             *       "targets": "lambda_returns",
              *       "value_clip_range": 0.2,
              *       "warmup_steps": 0
              *     }
