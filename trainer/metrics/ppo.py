@@ -224,7 +224,7 @@ PPO = [
         "loss/value_avg",
         "Value loss",
         "½ mean max((V−R)², (clip(V)−R)²)",
-        "Clipped squared error of the critic.",
+        "Clipped squared error of the critic. With `ppo.critic.classification`: cross-entropy of the targets and the critic, in nats.",
         chart=Chart("Value loss", 110),
     ),
     Metric(
@@ -251,6 +251,16 @@ PPO = [
         "Value clip fraction",
         "share of tokens whose clipped error was the larger",
         "How often the value clipping was active.",
+        unit="share",
+    ),
+    Metric(
+        "ppo",
+        "val/returns_outside_bins",
+        "Returns outside the bins",
+        "share of tokens whose return is below `low` or above `high`",
+        "How many of the critic's targets lie outside of the range of `ppo.critic.classification`, and are learned as its nearest end.",
+        advice="Above 0: the critic cannot foresee these returns. Widen `ppo.critic.classification.low` and `.high`, or bound the "
+        "scores with `ppo.shaping.clip`.",
         unit="share",
     ),
     Metric(

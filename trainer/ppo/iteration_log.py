@@ -33,6 +33,7 @@ _AVERAGED = {
     "ptx_loss": "loss/ptx_avg",
     "value_loss": "loss/value_avg",
     "value_clipfrac": "val/clipfrac_avg",
+    "outside_bins": "val/returns_outside_bins",
     "ratio": "val/ratio",
     "grad_norm": "grad_norm",
     "critic_grad_norm": "critic_grad_norm",

@@ -12,10 +12,11 @@ from trainer.models.sequences import (
     Batch,
     completion_logprobs,
     completion_logprobs_and_values,
-    completion_values,
     masked_sum,
     on_device,
+    value_outputs,
 )
+from trainer.models.value_bins import bin_loss, outside
 from trainer.optim.learner import require_finite_number
 from trainer.optim.micro_batches import BatchLimits
 from trainer.ppo.experience import Experience
@@ -160,23 +161,23 @@ class Minibatch:
     def _backward_shared_trunk(self, learners: Learners, part: MicroBatch, where: Tensor) -> tuple[Sums, PerToken]:
         """Train the policy and the value head by one pass of their trunk."""
         assert learners.value_head is not None
-        logprobs_BR, entropy_BR, values_BR = completion_logprobs_and_values(
+        logprobs_BR, entropy_BR, outputs = completion_logprobs_and_values(
             learners.policy.model, learners.value_head, part.batch, self.spec.temperature
         )
         policy_loss_, metrics, tokens = self._policy_terms(logprobs_BR, entropy_BR, part, where)
-        value_loss_, value_metrics = self._value_terms(values_BR, part, where)
+        value_loss_, value_metrics = self._value_terms(outputs, part, where)
         (policy_loss_ + self.spec.critic.coef * value_loss_).backward()
         return metrics | value_metrics, tokens
 
     def _backward_critic(self, learners: Learners, part: MicroBatch, where: Tensor) -> Sums:
         """A value head trains without its trunk here: only a warm-up calls this for one, and it leaves the policy as it is."""
         if learners.value_head is not None:
-            values_BR = completion_values(learners.value_head, part.batch, trunk_learns=False)
-            loss, metrics = self._value_terms(values_BR, part, where)
+            outputs = value_outputs(learners.value_head, part.batch, trunk_learns=False)
+            loss, metrics = self._value_terms(outputs, part, where)
             loss = self.spec.critic.coef * loss
         else:
             assert learners.critic is not None  # the spec refuses a warm-up without a critic
-            loss, metrics = self._value_terms(completion_values(learners.critic.model, part.batch), part, where)
+            loss, metrics = self._value_terms(value_outputs(learners.critic.model, part.batch), part, where)
         loss.backward()
         return metrics
 
@@ -229,14 +230,19 @@ class Minibatch:
         divisor = self.token_mean.divisor
         return {name: masked_sum(values_BR, tokens.mask_BR) / divisor for name, values_BR in values.items()}
 
-    def _value_terms(self, values_BR: Tensor, part: MicroBatch, where: Tensor) -> tuple[Tensor, Sums]:
+    def _value_terms(self, outputs: Tensor, part: MicroBatch, where: Tensor) -> tuple[Tensor, Sums]:
+        """Return the value loss of a critic's `value_outputs`, and its metrics."""
         assert part.old_values_BR is not None  # there is a critic
-        loss_BR, clipped_BR = value_loss(
-            values_BR, part.old_values_BR, part.returns_BR, part.mask_BR, self.spec.critic.value_clip_range
-        )
+        critic = self.spec.critic
+        if (bins := critic.classification) is not None:
+            loss_BR, counted_BR = bin_loss(outputs, part.returns_BR, bins), outside(part.returns_BR, bins)
+        else:
+            loss_BR, counted_BR = value_loss(
+                outputs, part.old_values_BR, part.returns_BR, part.mask_BR, critic.value_clip_range
+            )
         loss = self.token_mean.share(loss_BR, part.mask_BR, where)
-        clipfrac = self.token_mean.share(clipped_BR.float(), part.mask_BR, where)
-        return loss, {"value_loss": loss.detach(), "value_clipfrac": clipfrac}
+        share = self.token_mean.share(counted_BR.float(), part.mask_BR, where)
+        return loss, {"value_loss": loss.detach(), "value_clipfrac" if bins is None else "outside_bins": share}
 
 
 def _finite(metrics: Metrics) -> Metrics:

@@ -10,7 +10,13 @@ from trainer.spec.health import HealthAction, HealthRule, HealthSpec
 from trainer.spec.job import CheckpointSpec, JobSpec, ResourcesSpec, RuntimeSpec, SlurmSpec
 from trainer.spec.model import AdapterSpec, LoraSpec, ModelSpec, TokenizerSpec
 from trainer.spec.ppo import AdaptiveRateSpec, OnlineSpec, PPOSpec
-from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec, ValuePretrainingSpec
+from trainer.spec.ppo_advantage import (
+    AdvantageSpec,
+    CriticSpec,
+    OptimalValueSpec,
+    ValueClassificationSpec,
+    ValuePretrainingSpec,
+)
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
@@ -103,6 +109,7 @@ __all__ = [
     "TokenizerSpec",
     "TrackingSpec",
     "TrackioTracker",
+    "ValueClassificationSpec",
     "ValuePretrainingSpec",
     "WandbTracker",
     "reward_names",

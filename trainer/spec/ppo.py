@@ -269,8 +269,8 @@ class PPOSpec(OptimizerSpec):
     def while_pretraining(self) -> "PPOSpec":
         """The section as it holds in a step of value pretraining.
 
-        Only the critic learns, from Monte-Carlo returns, by the plain squared error: the policy does not move, so there is no
-        change of the returns that clipping could slow down. The reference does not move either.
+        Only the critic learns, from Monte-Carlo returns, by classification or by the squared error without clipping. The policy
+        does not move, so there is no change of the returns that clipping could slow down. The reference does not move either.
         """
         critic = self.critic.model_copy(update={"warmup_steps": 1, "value_clip_range": None})
         changed = {

@@ -15,6 +15,8 @@ WITHOUT: dict[str, Any] = {"advantage": NO_CRITIC, "samples_per_prompt": 2}
 IN_LOSS: dict[str, Any] = {"kl": {"placement": "loss", "coef": 0.5}}
 K3: dict[str, Any] = {"kl": {"placement": "loss", "coef": 0.5, "estimator": "k3"}}
 REINFORCE: dict[str, Any] = {**WITHOUT, "policy_loss": {"kind": "reinforce"}}
+CLASSES: dict[str, Any] = {"low": -2, "high": 2, "bins": 9}
+BINS: dict[str, Any] = {"critic": {"classification": CLASSES}}
 HOT: dict[str, Any] = {"learning_rate": 0.1}  # ratios far from 1
 
 CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
@@ -49,6 +51,8 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     (CRITIC, {"steps": 9, "critic": {"warmup_ratio": 0.5}}, ["critic"]),
     (CRITIC, {"critic": {"value_clip_range": 0.01}}, ["critic"]),
     (CRITIC, {"critic": {"value_clip_range": None}}, ["critic"]),
+    (BINS, {"critic": {"classification": CLASSES | {"target": "two_hot"}}}, [*LEARNT[1:]]),
+    (BINS, {"critic": {"classification": CLASSES | {"sigma": 2.0}}}, ["critic"]),
     (CRITIC, {"critic": {"warmup_steps": 1}}, ["policy"]),
     (CRITIC, {"kl": {"coef": 0.5}}, LEARNT),
     (CRITIC, {"kl": {"placement": "loss"}}, LEARNT),

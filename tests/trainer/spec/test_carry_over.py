@@ -42,7 +42,14 @@ def test_steps_up_to_a_checkpoint_may_be_value_pretraining() -> None:
 
 
 @pytest.mark.parametrize(
-    "critic", [{"train": "all_but_attention"}, {"pretraining": {}}, {"pretraining": {"patience": 2}}], ids=str
+    "critic",
+    [
+        {"train": "all_but_attention"},
+        {"pretraining": {}},
+        {"pretraining": {"patience": 2}},
+        {"classification": {"low": 0, "high": 1}},
+    ],
+    ids=str,
 )
 def test_parts_of_the_critic_stay_in_the_middle_of_ppo(critic: dict[str, Any]) -> None:
     (found, *_) = unusable_changes(spec(), spec(ppo={"critic": critic}), MID_PPO)

@@ -4289,9 +4289,11 @@ export interface components {
              * @enum {string}
              */
             targets: "lambda_returns" | "monte_carlo";
+            /** @description Value loss by classification. Left out: the squared error. */
+            classification?: components["schemas"]["ValueClassificationSpec"] | null;
             /**
              * Value Clip Range
-             * @description New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off.
+             * @description New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default.
              * @default 0.2
              */
             value_clip_range: number | null;
@@ -14049,6 +14051,41 @@ export interface components {
             stages: components["schemas"]["StageEstimate"][];
             /** @description Memory of each phase. Null if the model or the data cannot be read. */
             memory: components["schemas"]["MemoryReport"] | null;
+        };
+        /**
+         * ValueClassificationSpec
+         * @description Value loss by classification: the critic learns a distribution over bins by cross-entropy. Its value is the mean of that distribution (Imani & White 2018; Farebrother et al. 2024, arXiv 2403.03950).
+         */
+        ValueClassificationSpec: {
+            /**
+             * Low
+             * @description Lower end of the range of values, in the units of the critic's targets: shaped rewards, with the KL of `kl.placement` = "reward". A target outside of the range is learned as its nearest end, and counted by the metric `val/returns_outside_bins`.
+             */
+            low: number;
+            /**
+             * High
+             * @description Upper end of the range. The first values of a new critic are the middle of the range.
+             */
+            high: number;
+            /**
+             * Target
+             * @description Distribution of a target. `hl_gauss`: that of a Gaussian around it over bins of equal width. `two_hot`: the two nearest of equally spaced values from `low` to `high`, so weighted that their mean is the target.
+             * @default hl_gauss
+             * @enum {string}
+             */
+            target: "hl_gauss" | "two_hot";
+            /**
+             * Bins
+             * @description Number of bins, and of outputs of the critic's head.
+             * @default 51
+             */
+            bins: number;
+            /**
+             * Sigma
+             * @description σ of the Gaussian of `hl_gauss`, in widths of a bin.
+             * @default 0.75
+             */
+            sigma: number;
         };
         /**
          * ValuePretrainingSpec
