@@ -1940,6 +1940,15 @@ class Positions(TypedDict):
     """Upper end of the interval."""
 
 
+class PositiveExamplesSpec(TypedDict, closed=True):
+    """Language-model loss on the batch's positive responses, beside the policy loss (VAPO, Yue et al. 2025, arXiv 2504.05118). It needs no further pass."""
+
+    coef: NotRequired[float]
+    """μ: weight of the mean of −log π over the tokens of these responses, at the sampling temperature. The mean is that of an optimizer step. Importance weights and clipping do not hold for it."""
+    above: NotRequired[float]
+    """A response is positive if its score is above this number. The score is the weighted sum of its rewards before shaping."""
+
+
 class Preset(TypedDict):
     """A job spec to start from."""
 
@@ -4743,6 +4752,8 @@ class PPOSpec(TypedDict, closed=True):
     guards: NotRequired[GuardsSpec]
     ptx: NotRequired[PtxSpec | None]
     """Pretraining mix; left out: none."""
+    positive_examples: NotRequired[PositiveExamplesSpec | None]
+    """Language-model loss on positive responses. Left out: none."""
     optimal_value: NotRequired[OptimalValueSpec]
     """Options of `advantage.baseline` = "optimal_value"."""
     online: NotRequired[OnlineSpec | None]

@@ -221,6 +221,24 @@ PPO = [
     ),
     Metric(
         "ppo",
+        "loss/positive_avg",
+        "Loss on positive responses",
+        "mean over tokens of −log π(token)",
+        "Language-model loss on the responses whose score is above `ppo.positive_examples.above`, before `coef`. 0 for a step without any.",
+        unit="nats per token",
+    ),
+    Metric(
+        "ppo",
+        "objective/positive_rate",
+        "Positive responses",
+        "share of responses whose score is above `ppo.positive_examples.above`",
+        "The share of the batch that the policy also imitates.",
+        advice="0: the loss on positive responses teaches nothing. Near 1: it imitates nearly everything. Set `ppo.positive_examples.above` "
+        "between the scores of good and bad responses.",
+        unit="share",
+    ),
+    Metric(
+        "ppo",
         "loss/value_avg",
         "Value loss",
         "½ mean max((V−R)², (clip(V)−R)²)",

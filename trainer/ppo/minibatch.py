@@ -95,6 +95,8 @@ class Minibatch:
     coefficients: KLCoefficients
     mean: StepMean
     token_mean: StepMean
+    positive_mean: StepMean | None
+    """Over the tokens of the responses of `ppo.positive_examples`."""
 
     @classmethod
     def select(
@@ -104,7 +106,11 @@ class Minibatch:
         rows_B = on_device(rows, experience.advantages_BR.device)
         lengths_B = experience.scored.batch.completion_lengths_B[rows_B]
         mean = StepMean.over(lengths_B, spec.policy_loss.aggregation, spec.max_new_tokens)
-        return cls(experience, rows, rows_B, spec, coefficients, mean, StepMean.over(lengths_B, "token_mean", 0))
+        token_mean, positive_mean = StepMean.over(lengths_B, "token_mean", 0), None
+        if spec.positive_examples is not None:
+            positive_B = experience.scored.totals_B[rows_B] > spec.positive_examples.above
+            positive_mean = StepMean(positive_B.float(), (positive_B * lengths_B).sum().clamp(min=1))
+        return cls(experience, rows, rows_B, spec, coefficients, mean, token_mean, positive_mean)
 
     def accumulate(self, learners: Learners, only_critic: bool) -> tuple[Metrics, PerToken]:
         """Add the gradients of the whole step. Return its metrics and the values of each token.
@@ -205,6 +211,9 @@ class Minibatch:
             loss, metrics["kl_loss"] = loss + self.coefficients.reference * kl, kl.detach()
         if spec.entropy_coef:
             loss = loss - spec.entropy_coef * self.mean.share(entropy_BR, mask_BR, where)
+        if self.spec.positive_examples is not None and self.positive_mean is not None:
+            imitation = self.positive_mean.share(-logprobs_BR, mask_BR, where)
+            loss, metrics["positive_loss"] = loss + self.spec.positive_examples.coef * imitation, imitation.detach()
         metrics[_MINIMISED] = loss.detach()
         metrics |= self._policy_metrics(kind, tokens, entropy_BR, clipped_BR)
         clipped_BR = torch.zeros_like(mask_BR) if clipped_BR is None else clipped_BR

@@ -9,7 +9,7 @@ from trainer.spec.data import DATASETS, DataSpec
 from trainer.spec.health import HealthAction, HealthRule, HealthSpec
 from trainer.spec.job import CheckpointSpec, JobSpec, ResourcesSpec, RuntimeSpec, SlurmSpec
 from trainer.spec.model import AdapterSpec, LoraSpec, ModelSpec, TokenizerSpec
-from trainer.spec.ppo import AdaptiveRateSpec, OnlineSpec, PPOSpec
+from trainer.spec.ppo import AdaptiveRateSpec, OnlineSpec, PositiveExamplesSpec, PPOSpec
 from trainer.spec.ppo_advantage import (
     AdvantageSpec,
     CriticSpec,
@@ -90,6 +90,7 @@ __all__ = [
     "PPOSpec",
     "PluginReward",
     "PolicyLossSpec",
+    "PositiveExamplesSpec",
     "PtxSpec",
     "ReferenceSpec",
     "RegexReward",

@@ -57,6 +57,15 @@ class AdaptiveRateSpec(Section):
         return self
 
 
+class PositiveExamplesSpec(Section):
+    """Language-model loss on the batch's positive responses, beside the policy loss (VAPO, Yue et al. 2025, arXiv 2504.05118). It needs no further pass."""
+
+    coef: Positive = 0.1
+    """μ: weight of the mean of −log π over the tokens of these responses, at the sampling temperature. The mean is that of an optimizer step. Importance weights and clipping do not hold for it."""
+    above: float = 0.0
+    """A response is positive if its score is above this number. The score is the weighted sum of its rewards before shaping."""
+
+
 class PPOSpec(OptimizerSpec):
     """Proximal policy optimisation against the rewards (Schulman et al. 2017; Ziegler et al. 2019), and its relatives."""
 
@@ -102,6 +111,8 @@ class PPOSpec(OptimizerSpec):
     """Limits on the steps inside an iteration."""
     ptx: Annotated[PtxSpec | None, MID_STAGE] = None
     """Pretraining mix; left out: none."""
+    positive_examples: Annotated[PositiveExamplesSpec | None, MID_STAGE] = None
+    """Language-model loss on positive responses. Left out: none."""
     optimal_value: Annotated[OptimalValueSpec, BETWEEN_STAGES] = OptimalValueSpec()
     """Options of `advantage.baseline` = "optimal_value"."""
     online: Annotated[OnlineSpec | None, BETWEEN_STAGES] = None

@@ -72,7 +72,7 @@ LAST_LAYERS = {
     "ppo": {"critic": {
         "train": "last_layers", "last_layers": 1, "pretraining": {"iterations": 1},
         "classification": {"low": -2, "high": 2, "bins": 9},
-    }, "steps": 2},
+    }, "steps": 2, "positive_examples": {"above": -0.5}},
     "rewards": [LENGTH],
 }  # fmt: skip
 THUMBS = {

@@ -39,6 +39,7 @@ CHOICES: dict[str, dict[str, Any]] = {
         "kl": {"coef": 0.0},
     },
     "ptx": {"ptx": {"batch_size": 3}},
+    "positive examples": {"positive_examples": {"coef": 0.5, "above": -1.0}},
 }  # fmt: skip
 
 

@@ -65,6 +65,8 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     (CRITIC, {"shaping": {"length_penalty": 0.2}}, SCORED),
     (CRITIC, {"shaping": {"whiten_rewards": True}}, LEARNT),
     (CRITIC, {"ptx": {"coef": 0.5}}, ["policy"]),
+    (CRITIC, {"positive_examples": {"above": -2.0}}, ["policy"]),
+    ({"positive_examples": {"above": -2.0}}, {"positive_examples": {"above": -2.0, "coef": 0.3}}, ["policy"]),
     (CRITIC, {"guards": {"target_kl": 1e-4}}, ["policy", "critic"]),
     (CRITIC, {"guards": {"lr_cut_kl": 1e-4}}, ["policy", "critic"]),
     (CRITIC, {"learning_rate": 2e-2}, ["policy"]),

@@ -26,6 +26,7 @@ def spec(**changes: Any) -> JobSpec:
         {"critic": {"learning_rate": 1e-6}},
         {"advantage": {"critic_lambda": 1.0}},
         {"critic": {"targets": "monte_carlo"}},
+        {"positive_examples": {"above": 0.5}},
         {"critic": {"epochs": 2, "minibatches": 8, "schedule": "constant", "warmup_ratio": 0.1}},
     ],
 )

@@ -9738,6 +9738,8 @@ export interface components {
             guards: components["schemas"]["GuardsSpec"];
             /** @description Pretraining mix; left out: none. */
             ptx?: components["schemas"]["PtxSpec"] | null;
+            /** @description Language-model loss on positive responses. Left out: none. */
+            positive_examples?: components["schemas"]["PositiveExamplesSpec"] | null;
             /**
              * @description Options of `advantage.baseline` = "optimal_value".
              * @default {
@@ -10044,6 +10046,24 @@ export interface components {
              * @description Upper end of the interval.
              */
             high: number;
+        };
+        /**
+         * PositiveExamplesSpec
+         * @description Language-model loss on the batch's positive responses, beside the policy loss (VAPO, Yue et al. 2025, arXiv 2504.05118). It needs no further pass.
+         */
+        PositiveExamplesSpec: {
+            /**
+             * Coef
+             * @description μ: weight of the mean of −log π over the tokens of these responses, at the sampling temperature. The mean is that of an optimizer step. Importance weights and clipping do not hold for it.
+             * @default 0.1
+             */
+            coef: number;
+            /**
+             * Above
+             * @description A response is positive if its score is above this number. The score is the weighted sum of its rewards before shaping.
+             * @default 0
+             */
+            above: number;
         };
         /**
          * Preset
