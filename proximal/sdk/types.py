@@ -1940,6 +1940,15 @@ class Positions(TypedDict):
     """Upper end of the interval."""
 
 
+class PositiveExamplesSpec(TypedDict, closed=True):
+    """Language-model loss on the batch's positive responses, beside the policy loss (VAPO, Yue et al. 2025, arXiv 2504.05118). It needs no further pass."""
+
+    coef: NotRequired[float]
+    """μ: weight of the mean of −log π over the tokens of these responses, at the sampling temperature. The mean is that of an optimizer step. Importance weights and clipping do not hold for it."""
+    above: NotRequired[float]
+    """A response is positive if its score is above this number. The score is the weighted sum of its rewards before shaping."""
+
+
 class Preset(TypedDict):
     """A job spec to start from."""
 
@@ -3313,6 +3322,21 @@ class Used(TypedDict):
     """GPU-hours that the fair share compares: earlier hours count less, by a half-life."""
 
 
+class ValueClassificationSpec(TypedDict, closed=True):
+    """Value loss by classification: the critic learns a distribution over bins by cross-entropy. Its value is the mean of that distribution (Imani & White 2018; Farebrother et al. 2024, arXiv 2403.03950)."""
+
+    low: float
+    """Lower end of the range of values, in the units of the critic's targets: shaped rewards, with the KL of `kl.placement` = "reward". A target outside of the range is learned as its nearest end, and counted by the metric `val/returns_outside_bins`."""
+    high: float
+    """Upper end of the range. The first values of a new critic are the middle of the range."""
+    target: NotRequired[Literal["hl_gauss", "two_hot"]]
+    """Distribution of a target. `hl_gauss`: that of a Gaussian around it over bins of equal width. `two_hot`: the two nearest of equally spaced values from `low` to `high`, so weighted that their mean is the target."""
+    bins: NotRequired[int]
+    """Number of bins, and of outputs of the critic's head."""
+    sigma: NotRequired[float]
+    """σ of the Gaussian of `hl_gauss`, in widths of a bin."""
+
+
 class ValuePretrainingSpec(TypedDict, closed=True):
     """Value pretraining (VC-PPO, arXiv 2503.01491): before the first iteration, the critic learns Monte-Carlo returns of the policy that PPO starts from. It ends at the first of these ends."""
 
@@ -3896,8 +3920,12 @@ class CriticSpec(TypedDict, closed=True):
     """Optimizer steps of a separate critic per pass; must divide `ppo.batch_size`. Left out: `ppo.minibatches`."""
     coef: NotRequired[float]
     """Weight of the value loss beside the policy loss, for `value_head`."""
+    targets: NotRequired[Literal["lambda_returns", "monte_carlo"]]
+    """The returns that the critic learns. `lambda_returns`: TD(λ), with `advantage.critic_lambda` or else the policy's λ. `monte_carlo`: the discounted rewards to come, as with `critic_lambda` = 1."""
+    classification: NotRequired[ValueClassificationSpec | None]
+    """Value loss by classification. Left out: the squared error."""
     value_clip_range: NotRequired[float | None]
-    """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off."""
+    """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default."""
     warmup_steps: NotRequired[int]
     """First iterations of `ppo.steps` in which only the critic learns."""
     pretraining: NotRequired[ValuePretrainingSpec | None]
@@ -4724,6 +4752,8 @@ class PPOSpec(TypedDict, closed=True):
     guards: NotRequired[GuardsSpec]
     ptx: NotRequired[PtxSpec | None]
     """Pretraining mix; left out: none."""
+    positive_examples: NotRequired[PositiveExamplesSpec | None]
+    """Language-model loss on positive responses. Left out: none."""
     optimal_value: NotRequired[OptimalValueSpec]
     """Options of `advantage.baseline` = "optimal_value"."""
     online: NotRequired[OnlineSpec | None]

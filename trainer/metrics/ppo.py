@@ -221,10 +221,28 @@ PPO = [
     ),
     Metric(
         "ppo",
+        "loss/positive_avg",
+        "Loss on positive responses",
+        "mean over tokens of −log π(token)",
+        "Language-model loss on the responses whose score is above `ppo.positive_examples.above`, before `coef`. 0 for a step without any.",
+        unit="nats per token",
+    ),
+    Metric(
+        "ppo",
+        "objective/positive_rate",
+        "Positive responses",
+        "share of responses whose score is above `ppo.positive_examples.above`",
+        "The share of the batch that the policy also imitates.",
+        advice="0: the loss on positive responses teaches nothing. Near 1: it imitates nearly everything. Set `ppo.positive_examples.above` "
+        "between the scores of good and bad responses.",
+        unit="share",
+    ),
+    Metric(
+        "ppo",
         "loss/value_avg",
         "Value loss",
         "½ mean max((V−R)², (clip(V)−R)²)",
-        "Clipped squared error of the critic.",
+        "Clipped squared error of the critic. With `ppo.critic.classification`: cross-entropy of the targets and the critic, in nats.",
         chart=Chart("Value loss", 110),
     ),
     Metric(
@@ -251,6 +269,16 @@ PPO = [
         "Value clip fraction",
         "share of tokens whose clipped error was the larger",
         "How often the value clipping was active.",
+        unit="share",
+    ),
+    Metric(
+        "ppo",
+        "val/returns_outside_bins",
+        "Returns outside the bins",
+        "share of tokens whose return is below `low` or above `high`",
+        "How many of the critic's targets lie outside of the range of `ppo.critic.classification`, and are learned as its nearest end.",
+        advice="Above 0: the critic cannot foresee these returns. Widen `ppo.critic.classification.low` and `.high`, or bound the "
+        "scores with `ppo.shaping.clip`.",
         unit="share",
     ),
     Metric(

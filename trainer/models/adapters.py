@@ -79,6 +79,12 @@ def read(folder: Path) -> Adapter:
     return Adapter(weights, float(role.get("score_bias", 0.0)), float(role.get("score_scale", 1.0)))
 
 
+def outputs_of(folder: Path) -> int | None:
+    """The number of outputs of the head in an adapter folder; None without a head."""
+    head = read(folder).weights.get("score.weight")
+    return None if head is None else len(head)
+
+
 def require_safetensors(folder: Path) -> None:
     """Raise ModelError where they are missing, because peft would read a pickle file instead."""
     if not (folder / _WEIGHTS).is_file():

@@ -23,6 +23,7 @@ from trainer.models.loading import FreshHead, load_policy, load_reward_model, ne
 from trainer.models.offload import place_frozen
 from trainer.models.precision import quantization_options
 from trainer.models.roles import ADAPTER, Role
+from trainer.models.value_bins import give_bins, has_bins
 from trainer.spec import CriticSpec, LoraSpec, ModelSpec, RuntimeSpec
 from trainer.text.codec import Tokenizer
 
@@ -68,7 +69,8 @@ class ModelBuilder(Protocol):
     ) -> Model:
         """A model with a scalar head. With `fresh_head`, `start` is a policy; without, `start` has a head.
 
-        `critic`: the section that names the parameters that learn; None: all.
+        `critic`: the section that names the parameters that learn and the bins; None: all learn, and there are no bins. A
+        critic with bins has a new head unless `saved` has its bins.
         """
         ...
 
@@ -126,7 +128,8 @@ class WholeModelBuilder:
     ) -> Model:
         if saved is None and fresh_head is not None:
             return self._ready(new_reward_model(start, fresh_head, self._dtype(use)), use, critic)
-        return self._ready(load_reward_model(saved or start, self._dtype(use)), use, critic)
+        several = critic is not None and critic.classification is not None
+        return self._ready(load_reward_model(saved or start, self._dtype(use), several), use, critic)
 
     def _ready(self, model: Model, use: WeightUse, critic: CriticSpec | None = None) -> Model:
         if use in ("exact", "frozen"):
@@ -178,13 +181,18 @@ class AdapterBuilder:
         critic: CriticSpec | None = None,
     ) -> Model:
         backbone, first = self._ground(part, start, load_reward_model if fresh_head is None else load_policy)
-        head = nn.Linear(backbone.model.config.get_text_config().hidden_size, 1, bias=False, device=self.device)
-        if fresh_head is not None:
+        origin, bins = _adapter_in(saved) or first, None if critic is None else critic.classification
+        outputs = 1 if bins is None else bins.bins
+        head = nn.Linear(backbone.model.config.get_text_config().hidden_size, outputs, bias=False, device=self.device)
+        if bins is not None:
+            set_fresh(head, "zero")
+        elif fresh_head is not None:
             set_fresh(head, fresh_head)
         elif first is None:
             head.load_state_dict({"weight": backbone.model.score.weight.float()})
-        origin = _adapter_in(saved) or first
         with_head = saved is not None or fresh_head is None  # the adapter of a policy has no head
+        if bins is not None:  # that of a reward model has a scalar one
+            with_head = origin is not None and has_bins(adapters.outputs_of(origin) or 1, bins)
         return self._role(part, backbone, use, origin, head, with_head, critic)
 
     def _ground(self, part: str, start: Start, load: Callable[..., Model]) -> tuple[Backbone, Path | None]:
@@ -236,6 +244,7 @@ def _settled(model: Model, use: WeightUse, spec: ModelSpec, critic: CriticSpec |
 
     A `moving` model may be trained for a while, such as a reward model between online rounds.
     """
+    model = give_bins(model, None if critic is None else critic.classification)
     model.requires_grad_(use in ("trained", "moving"))
     model = compute_in(model, dtype_of(spec)).requires_grad_(use == "trained")
     return model if critic is None else freeze(model, critic)

@@ -14,6 +14,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
+from trainer.models.value_bins import bin_values, bins_of
+
 T = TypeVar("T")
 Model = Any  # transformers' models, and the roles on a shared backbone: callables with a config
 
@@ -93,15 +95,29 @@ def head_logits(model: Model, hidden_NH: Tensor) -> Tensor:
 def scalar_head(model: Model, hidden_NH: Tensor) -> Tensor:
     """Scores (N,) in fp32 from last hidden states: (the head's output − `config.score_bias`) ÷ `config.score_scale`.
 
+    With bins (trainer/models/value_bins.py) it is the mean of the distribution over them.
+
     The bias is the mean raw score of the SFT reference answers, so that their mean score is 0 (Stiennon et al. 2020, Huang
     et al. 2024). The scale is their standard deviation if the spec asks for it. The defaults are 0 and 1. The head always
     computes in fp32: it costs little, and 8 bits of mantissa are too few for a score.
     """
-    head = model.score
-    with torch.autocast(hidden_NH.device.type, enabled=False):
-        raw = F.linear(hidden_NH.float(), head.weight.float(), None if head.bias is None else head.bias.float())
+    raw = head_outputs(model, hidden_NH)
+    if (bins := bins_of(model.config)) is not None:
+        return bin_values(raw, bins)
     bias, scale = getattr(model.config, "score_bias", 0.0), getattr(model.config, "score_scale", 1.0)
     return (raw.squeeze(-1) - float(bias)) / float(scale)
+
+
+def head_outputs(model: Model, hidden_NH: Tensor) -> Tensor:
+    """The raw outputs (N, 1) of a scalar head in fp32, or the logits (N, bins) of one with bins."""
+    head = model.score
+    with torch.autocast(hidden_NH.device.type, enabled=False):
+        return F.linear(hidden_NH.float(), head.weight.float(), None if head.bias is None else head.bias.float())
+
+
+def learned_outputs(critic: Model, hidden_NH: Tensor) -> Tensor:
+    """The outputs that the value loss reads: the values (N,) of a scalar head, or the logits (N, bins) of one with bins."""
+    return scalar_head(critic, hidden_NH) if bins_of(critic.config) is None else head_outputs(critic, hidden_NH)
 
 
 class ValueHead(nn.Module):

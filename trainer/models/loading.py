@@ -16,7 +16,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceC
 from trainer.errors import ModelError
 from trainer.models import adapters
 from trainer.models.folders import located
-from trainer.models.heads import Model, has_linear_score, head_logits, trunk
+from trainer.models.heads import Model, head_logits, trunk
 from trainer.models.rounding import slack
 from trainer.spec import ModelSpec
 from trainer.text.codec import Tokenizer
@@ -105,11 +105,16 @@ def new_reward_model(policy_path: str | Path, head: FreshHead, dtype: torch.dtyp
     return model
 
 
-def load_reward_model(path: str | Path, dtype: torch.dtype = torch.float32, **options: Any) -> Model:
-    """A model with a scalar head: a reward model, or a critic. `options` go to `from_pretrained`."""
+def load_reward_model(
+    path: str | Path, dtype: torch.dtype = torch.float32, several: bool = False, **options: Any
+) -> Model:
+    """A model with a scalar head: a reward model, or a critic. `options` go to `from_pretrained`.
+
+    `several`: the head may have several outputs, as that of a critic with bins.
+    """
     folder = located(path)
     if not adapters.is_adapter(folder):
-        return _with_scalar_head(path, _load_classifier(path, dtype, **options))
+        return _with_scalar_head(path, _load_classifier(path, dtype, **options), several)
     adapter = adapters.read(folder)
     if "score.weight" not in adapter.weights:
         raise ModelError(f"{path} is an adapter without a `score` head: it was not trained to score.")
@@ -180,10 +185,15 @@ def _scorer_on(policy: Model) -> Model:
     return model.eval()
 
 
-def _with_scalar_head(path: str | Path, model: Model) -> Model:
-    if not has_linear_score(model):
+def _with_scalar_head(path: str | Path, model: Model, several: bool = False) -> Model:
+    head = getattr(model, "score", None)
+    if not isinstance(head, nn.Linear):
         raise ModelError(
             f"{path}: a reward model needs a linear `score` head with one output; this architecture has none."
+        )
+    if head.out_features != 1 and not several:
+        raise ModelError(
+            f"{path}: a reward model needs a `score` head with one output. This one has {head.out_features}."
         )
     for name, default in (("score_bias", 0.0), ("score_scale", 1.0)):
         if not hasattr(model.config, name):

@@ -91,13 +91,14 @@ class Role(nn.Module):
 
     @torch.no_grad()
     def load(self, folder: Path, with_head: bool = True) -> "Role":
-        """Copy the weights of an adapter folder. Without `with_head`, the head keeps its weights.
+        """Copy the weights of an adapter folder. Without `with_head`, the head keeps its weights, and one in the folder is left out.
 
         Raises ModelError where layers or shapes differ.
         """
         adapter = adapters.read(folder)
         own = {name: weight for name, weight in self._weights().items() if with_head or name != "score.weight"}
-        theirs = {name: tuple(value.shape) for name, value in adapter.weights.items()}
+        kept = {name: value for name, value in adapter.weights.items() if with_head or name != "score.weight"}
+        theirs = {name: tuple(value.shape) for name, value in kept.items()}
         ours = {name: tuple(value.shape) for name, value in own.items()}
         if theirs.keys() != ours.keys():
             odd = sorted(theirs.keys() ^ ours.keys())[0]

@@ -9,7 +9,7 @@ needed and the ids of the pads do not matter. Lengths decide which positions cou
 is its EOS needs no special case.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from trainer.models import scalar_head, trunk
 from trainer.models.attention import Layout, packing_of, packs, reach, run_packed
-from trainer.models.heads import inside
+from trainer.models.heads import inside, learned_outputs
 from trainer.models.output_layer import token_logprobs
 
 _NEARLY_FULL = 0.98
@@ -147,11 +147,11 @@ def completion_logprobs(
 def completion_logprobs_and_values(
     model: nn.Module, value_head: nn.Module, batch: Batch, temperature: float = 1.0
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Log-probabilities, entropies and values of every completion token from one pass of the trunk, (B, R) each."""
+    """Log-probabilities and entropies, (B, R), and `value_outputs` of every completion token from one pass of the trunk."""
     hidden_NH = _hidden_at(model, batch, batch.positions_BR - 1, batch.places_N)
     logprobs_BR, entropy_BR = _logprobs(model, hidden_NH, batch, temperature, with_entropy=True)
     assert entropy_BR is not None  # asked for
-    return logprobs_BR, entropy_BR, _spread(scalar_head(value_head, hidden_NH), batch.places_N, batch.mask_BR)
+    return logprobs_BR, entropy_BR, _spread(learned_outputs(value_head, hidden_NH), batch.places_N, batch.mask_BR)
 
 
 def _logprobs(
@@ -162,16 +162,26 @@ def _logprobs(
     return _spread(logprobs_N, places_N, mask_BR), None if entropy_N is None else _spread(entropy_N, places_N, mask_BR)
 
 
-def completion_values(critic: nn.Module, batch: Batch, trunk_learns: bool = True) -> Tensor:
-    """Value of the state before each completion token, (B, R) fp32 with 0 outside the mask.
+def completion_values(critic: nn.Module, batch: Batch) -> Tensor:
+    """Value of the state before each completion token, (B, R) fp32 with 0 outside the mask."""
+    return _of_states(critic, batch, scalar_head, trunk_learns=True)
 
-    Without `trunk_learns`, only the head gets a gradient.
+
+def value_outputs(critic: nn.Module, batch: Batch, trunk_learns: bool = True) -> Tensor:
+    """The outputs that the value loss reads before each completion token, fp32 with 0 outside the mask.
+
+    They are the values (B, R), or with bins their logits (B, R, bins). Without `trunk_learns`, only the head gets a gradient.
     """
+    return _of_states(critic, batch, learned_outputs, trunk_learns)
 
+
+def _of_states(
+    critic: nn.Module, batch: Batch, head: Callable[[nn.Module, Tensor], Tensor], trunk_learns: bool
+) -> Tensor:
     def work(critic: nn.Module) -> Tensor:
         with torch.set_grad_enabled(torch.is_grad_enabled() and trunk_learns):
             hidden_NH = _hidden_at(critic, batch, batch.positions_BR - 1, batch.places_N)
-        return _spread(scalar_head(critic, hidden_NH), batch.places_N, batch.mask_BR)
+        return _spread(head(critic, hidden_NH), batch.places_N, batch.mask_BR)
 
     return inside(critic, work)
 
@@ -221,8 +231,9 @@ def _packed(model: nn.Module, batch: Batch) -> bool:
 
 
 def _spread(values_N: Tensor, places_N: Tensor, like_BX: Tensor) -> Tensor:
-    """(B, X) with the N values at these flattened indices, and 0 elsewhere."""
-    return values_N.new_zeros(like_BX.numel()).index_copy(0, places_N, values_N).view(like_BX.shape)
+    """(B, X) with the N values at these flattened indices, and 0 elsewhere. Values may be vectors."""
+    size = values_N.shape[1:]
+    return values_N.new_zeros(like_BX.numel(), *size).index_copy(0, places_N, values_N).view(*like_BX.shape, *size)
 
 
 def _places(mask_BX: Tensor, count: int) -> Tensor:

@@ -1,4 +1,14 @@
-"""Advantages: how much better each token was than expected. Pure functions."""
+"""Advantages: how much better each token was than expected. Pure functions.
+
+A mask of actions is True at the tokens that the policy sampled. Pads are False, and so are observations: tokens that an
+environment returned between two actions or after the last one. A response without an environment is one turn, whose
+actions are all its tokens.
+
+Observations are no steps: they have neither an advantage nor a return, and no discount elapses over them. Their rewards
+belong to the action before them, which caused them. A reward before the first action belongs to none and is left out.
+The rewards after the last action count up to `lengths_B`, the positions of each row that hold tokens. Without `lengths_B`
+a row ends with its last action.
+"""
 
 from collections.abc import Sequence
 
@@ -13,26 +23,78 @@ def gae(
     gamma: float,
     lam: float | Tensor,
     bootstrap_B: Tensor | None = None,
+    lengths_B: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Generalised advantages and returns (Schulman et al. 2016, eq. 16), (B, R) each, 0 outside the mask.
+    """Generalised advantages and returns (Schulman et al. 2016, eq. 16), (B, R) each, 0 outside the mask of actions.
 
-    δₜ = rₜ + γ·V(sₜ₊₁) − V(sₜ),  Aₜ = δₜ + γλ·Aₜ₊₁,  return = Aₜ + V(sₜ).
+    δₜ = rₜ + γ·V(sₜ₊₁) − V(sₜ),  Aₜ = δₜ + γλ·Aₜ₊₁,  return = Aₜ + V(sₜ), where t + 1 is the next action.
     `values_BR[:, t]` is V(sₜ), the state before token t. λ is one number, or one per response (B,). `bootstrap_B` is V after
     each response's last token: 0 (the default) if the response ended there, else the value of the state after the cut.
     """
+    rewards_BR = rewards_of_actions(rewards_BR, mask_BR, lengths_B)
     values_BR = torch.where(mask_BR, values_BR, torch.zeros_like(values_BR))
-    last_B = mask_BR.sum(1) - 1
     advantages_BR = torch.zeros_like(values_BR)
     next_advantage_B = torch.zeros_like(values_BR[:, 0])
-    next_value_B = torch.zeros_like(values_BR[:, 0])
+    next_value_B = next_advantage_B if bootstrap_B is None else bootstrap_B
     for t in reversed(range(values_BR.shape[1])):
-        if bootstrap_B is not None:
-            next_value_B = torch.where(last_B == t, bootstrap_B, next_value_B)
+        acts_B = mask_BR[:, t]
         delta_B = rewards_BR[:, t] + gamma * next_value_B - values_BR[:, t]
-        advantage_B = torch.where(mask_BR[:, t], delta_B + gamma * lam * next_advantage_B, torch.zeros_like(delta_B))
-        advantages_BR[:, t] = next_advantage_B = advantage_B
-        next_value_B = values_BR[:, t]
+        advantage_B = delta_B + gamma * lam * next_advantage_B
+        advantages_BR[:, t] = torch.where(acts_B, advantage_B, torch.zeros_like(advantage_B))
+        next_advantage_B = torch.where(acts_B, advantage_B, next_advantage_B)
+        next_value_B = torch.where(acts_B, values_BR[:, t], next_value_B)
     return advantages_BR, advantages_BR + values_BR
+
+
+def turn_gae(
+    rewards_BR: Tensor,
+    values_BR: Tensor,
+    mask_BR: Tensor,
+    gamma: float,
+    lam: float | Tensor,
+    *,
+    starts_BR: Tensor | None = None,
+    bootstrap_B: Tensor | None = None,
+    lengths_B: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """GAE with one step per turn (Turn-PPO, Li et al. 2025, arXiv 2512.17008), (B, R) each, 0 outside the mask of actions.
+
+    V of a turn is that of the state before its first action. Its reward is the sum over its tokens and the observations after
+    it. γ and λ hold per turn, and not between the tokens of one. All tokens of a turn have its advantage and its return.
+
+    `starts_BR` is True at the first action of each turn; without it, those of `turn_starts`. Raises ValueError for a turn that
+    starts at no action, and for an action before the first turn.
+    """
+    starts_BR = turn_starts(mask_BR) if starts_BR is None else starts_BR
+    numbers_BR = starts_BR.long().cumsum(1) - 1
+    if bool((starts_BR & ~mask_BR).any()) or bool((mask_BR & (numbers_BR < 0)).any()):
+        raise ValueError("each turn must start at an action, and no action may come before the first turn")
+    turns_BR, counts_B = numbers_BR.clamp(min=0), starts_BR.sum(1)
+    nothing_BR = torch.zeros_like(values_BR)
+    nothing_BK = values_BR.new_zeros(len(values_BR), max(1, int(counts_B.max())))
+    own_BR = rewards_of_actions(rewards_BR, mask_BR, lengths_B)
+    rewards_BK = nothing_BK.scatter_add(1, turns_BR, own_BR.to(values_BR))
+    values_BK = nothing_BK.scatter_add(1, turns_BR, torch.where(starts_BR, values_BR, nothing_BR))
+    mask_BK = torch.arange(nothing_BK.shape[1], device=mask_BR.device) < counts_B[:, None]
+    found = gae(rewards_BK, values_BK, mask_BK, gamma, lam, bootstrap_B)
+    advantages_BR, returns_BR = (torch.where(mask_BR, each.gather(1, turns_BR), nothing_BR) for each in found)
+    return advantages_BR, returns_BR
+
+
+def turn_starts(mask_BR: Tensor) -> Tensor:
+    """True at the first token of each run of adjacent actions, (B, R)."""
+    before_BR = torch.nn.functional.pad(mask_BR[:, :-1], (1, 0))
+    return mask_BR & ~before_BR
+
+
+def rewards_of_actions(rewards_BR: Tensor, mask_BR: Tensor, lengths_B: Tensor | None = None) -> Tensor:
+    """The rewards with those of observations added to the action before them, (B, R), 0 outside the mask of actions."""
+    steps_R = torch.arange(mask_BR.shape[1], device=mask_BR.device)
+    owners_BR = torch.where(mask_BR, steps_R, -1).cummax(1).values  # the newest action, -1 before the first
+    ends_B1 = owners_BR[:, -1:] + 1 if lengths_B is None else lengths_B[:, None]
+    counts_BR = mask_BR | ((owners_BR >= 0) & (steps_R < ends_B1))
+    nothing_BR = torch.zeros_like(rewards_BR)
+    return nothing_BR.scatter_add(1, owners_BR.clamp(min=0), torch.where(counts_BR, rewards_BR, nothing_BR))
 
 
 def length_adaptive_lambda(lengths_B: Tensor, alpha: float) -> Tensor:
@@ -43,16 +105,18 @@ def length_adaptive_lambda(lengths_B: Tensor, alpha: float) -> Tensor:
     return (1 - 1 / (alpha * lengths_B.float())).clamp(min=0)
 
 
-def rewards_to_go(rewards_BR: Tensor, mask_BR: Tensor, gamma: float) -> Tensor:
-    """Σₖ γᵏ·rₜ₊ₖ from each token on (Williams 1992), (B, R), 0 outside the mask."""
-    returns_BR = torch.where(mask_BR, rewards_BR, torch.zeros_like(rewards_BR))
-    for t in reversed(range(returns_BR.shape[1] - 1)):
-        returns_BR[:, t] += gamma * returns_BR[:, t + 1]
+def rewards_to_go(rewards_BR: Tensor, mask_BR: Tensor, gamma: float, lengths_B: Tensor | None = None) -> Tensor:
+    """Σₖ γᵏ·rₜ₊ₖ over the actions from each one on (Williams 1992), (B, R), 0 outside the mask of actions."""
+    returns_BR = rewards_of_actions(rewards_BR, mask_BR, lengths_B)
+    next_B = torch.zeros_like(returns_BR[:, 0])
+    for t in reversed(range(returns_BR.shape[1])):
+        returns_BR[:, t] += gamma * torch.where(mask_BR[:, t], next_B, torch.zeros_like(next_B))
+        next_B = torch.where(mask_BR[:, t], returns_BR[:, t], next_B)
     return returns_BR
 
 
 def held_after_the_end(returns_BR: Tensor, mask_BR: Tensor) -> Tensor:
-    """The returns, continued after the end of a response by the return of its last token, (B, R)."""
+    """The returns of responses of one turn, continued after the end of each by the return of its last token, (B, R)."""
     last_B1 = mask_BR.sum(1, keepdim=True) - 1
     return torch.where(mask_BR, returns_BR, returns_BR.gather(1, last_B1))
 

@@ -88,7 +88,7 @@ def build_experience(
         values_BR, after_B = _values(critic, scored, context)
         lam = _lambda(scored.batch.completion_lengths_B, spec)
         advantages_BR, returns_BR = gae(rewards_BR, values_BR, mask_BR, spec.advantage.gamma, lam, after_B)
-        if (critic_lam := spec.advantage.critic_lambda) is not None:
+        if (critic_lam := spec.critic_lambda) is not None:
             _, returns_BR = gae(rewards_BR, values_BR, mask_BR, spec.advantage.gamma, critic_lam, after_B)
     if spec.advantage.normalize == "whiten":
         advantages_BR = masked_whiten(advantages_BR, mask_BR)

@@ -31,8 +31,10 @@ _AVERAGED = {
     "policy_loss": "loss/policy_avg",
     "kl_loss": "loss/kl_avg",
     "ptx_loss": "loss/ptx_avg",
+    "positive_loss": "loss/positive_avg",
     "value_loss": "loss/value_avg",
     "value_clipfrac": "val/clipfrac_avg",
+    "outside_bins": "val/returns_outside_bins",
     "ratio": "val/ratio",
     "grad_norm": "grad_norm",
     "critic_grad_norm": "critic_grad_norm",
@@ -148,6 +150,8 @@ def option_metrics(experience: Experience, spec: PPOSpec, state: PPOState, kl_co
         values["objective/score_scale"] = state.scale.deviation
     if spec.kl.controller != "fixed":
         values["objective/kl_coef"] = kl_coef
+    if (positive := spec.positive_examples) is not None:
+        values["objective/positive_rate"] = float((experience.scored.totals_B > positive.above).float().mean())
     if spec.policy_loss.old_kl_target is not None:
         values["policy/old_kl_beta"] = state.old_kl_beta.value
     return values

@@ -12,10 +12,11 @@ from trainer.models.sequences import (
     Batch,
     completion_logprobs,
     completion_logprobs_and_values,
-    completion_values,
     masked_sum,
     on_device,
+    value_outputs,
 )
+from trainer.models.value_bins import bin_loss, outside
 from trainer.optim.learner import require_finite_number
 from trainer.optim.micro_batches import BatchLimits
 from trainer.ppo.experience import Experience
@@ -94,6 +95,8 @@ class Minibatch:
     coefficients: KLCoefficients
     mean: StepMean
     token_mean: StepMean
+    positive_mean: StepMean | None
+    """Over the tokens of the responses of `ppo.positive_examples`."""
 
     @classmethod
     def select(
@@ -103,7 +106,11 @@ class Minibatch:
         rows_B = on_device(rows, experience.advantages_BR.device)
         lengths_B = experience.scored.batch.completion_lengths_B[rows_B]
         mean = StepMean.over(lengths_B, spec.policy_loss.aggregation, spec.max_new_tokens)
-        return cls(experience, rows, rows_B, spec, coefficients, mean, StepMean.over(lengths_B, "token_mean", 0))
+        token_mean, positive_mean = StepMean.over(lengths_B, "token_mean", 0), None
+        if spec.positive_examples is not None:
+            positive_B = experience.scored.totals_B[rows_B] > spec.positive_examples.above
+            positive_mean = StepMean(positive_B.float(), (positive_B * lengths_B).sum().clamp(min=1))
+        return cls(experience, rows, rows_B, spec, coefficients, mean, token_mean, positive_mean)
 
     def accumulate(self, learners: Learners, only_critic: bool) -> tuple[Metrics, PerToken]:
         """Add the gradients of the whole step. Return its metrics and the values of each token.
@@ -160,23 +167,23 @@ class Minibatch:
     def _backward_shared_trunk(self, learners: Learners, part: MicroBatch, where: Tensor) -> tuple[Sums, PerToken]:
         """Train the policy and the value head by one pass of their trunk."""
         assert learners.value_head is not None
-        logprobs_BR, entropy_BR, values_BR = completion_logprobs_and_values(
+        logprobs_BR, entropy_BR, outputs = completion_logprobs_and_values(
             learners.policy.model, learners.value_head, part.batch, self.spec.temperature
         )
         policy_loss_, metrics, tokens = self._policy_terms(logprobs_BR, entropy_BR, part, where)
-        value_loss_, value_metrics = self._value_terms(values_BR, part, where)
+        value_loss_, value_metrics = self._value_terms(outputs, part, where)
         (policy_loss_ + self.spec.critic.coef * value_loss_).backward()
         return metrics | value_metrics, tokens
 
     def _backward_critic(self, learners: Learners, part: MicroBatch, where: Tensor) -> Sums:
         """A value head trains without its trunk here: only a warm-up calls this for one, and it leaves the policy as it is."""
         if learners.value_head is not None:
-            values_BR = completion_values(learners.value_head, part.batch, trunk_learns=False)
-            loss, metrics = self._value_terms(values_BR, part, where)
+            outputs = value_outputs(learners.value_head, part.batch, trunk_learns=False)
+            loss, metrics = self._value_terms(outputs, part, where)
             loss = self.spec.critic.coef * loss
         else:
             assert learners.critic is not None  # the spec refuses a warm-up without a critic
-            loss, metrics = self._value_terms(completion_values(learners.critic.model, part.batch), part, where)
+            loss, metrics = self._value_terms(value_outputs(learners.critic.model, part.batch), part, where)
         loss.backward()
         return metrics
 
@@ -204,6 +211,9 @@ class Minibatch:
             loss, metrics["kl_loss"] = loss + self.coefficients.reference * kl, kl.detach()
         if spec.entropy_coef:
             loss = loss - spec.entropy_coef * self.mean.share(entropy_BR, mask_BR, where)
+        if self.spec.positive_examples is not None and self.positive_mean is not None:
+            imitation = self.positive_mean.share(-logprobs_BR, mask_BR, where)
+            loss, metrics["positive_loss"] = loss + self.spec.positive_examples.coef * imitation, imitation.detach()
         metrics[_MINIMISED] = loss.detach()
         metrics |= self._policy_metrics(kind, tokens, entropy_BR, clipped_BR)
         clipped_BR = torch.zeros_like(mask_BR) if clipped_BR is None else clipped_BR
@@ -229,14 +239,19 @@ class Minibatch:
         divisor = self.token_mean.divisor
         return {name: masked_sum(values_BR, tokens.mask_BR) / divisor for name, values_BR in values.items()}
 
-    def _value_terms(self, values_BR: Tensor, part: MicroBatch, where: Tensor) -> tuple[Tensor, Sums]:
+    def _value_terms(self, outputs: Tensor, part: MicroBatch, where: Tensor) -> tuple[Tensor, Sums]:
+        """Return the value loss of a critic's `value_outputs`, and its metrics."""
         assert part.old_values_BR is not None  # there is a critic
-        loss_BR, clipped_BR = value_loss(
-            values_BR, part.old_values_BR, part.returns_BR, part.mask_BR, self.spec.critic.value_clip_range
-        )
+        critic = self.spec.critic
+        if (bins := critic.classification) is not None:
+            loss_BR, counted_BR = bin_loss(outputs, part.returns_BR, bins), outside(part.returns_BR, bins)
+        else:
+            loss_BR, counted_BR = value_loss(
+                outputs, part.old_values_BR, part.returns_BR, part.mask_BR, critic.value_clip_range
+            )
         loss = self.token_mean.share(loss_BR, part.mask_BR, where)
-        clipfrac = self.token_mean.share(clipped_BR.float(), part.mask_BR, where)
-        return loss, {"value_loss": loss.detach(), "value_clipfrac": clipfrac}
+        share = self.token_mean.share(counted_BR.float(), part.mask_BR, where)
+        return loss, {"value_loss": loss.detach(), "value_clipfrac" if bins is None else "outside_bins": share}
 
 
 def _finite(metrics: Metrics) -> Metrics:

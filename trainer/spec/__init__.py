@@ -9,8 +9,14 @@ from trainer.spec.data import DATASETS, DataSpec
 from trainer.spec.health import HealthAction, HealthRule, HealthSpec
 from trainer.spec.job import CheckpointSpec, JobSpec, ResourcesSpec, RuntimeSpec, SlurmSpec
 from trainer.spec.model import AdapterSpec, LoraSpec, ModelSpec, TokenizerSpec
-from trainer.spec.ppo import AdaptiveRateSpec, OnlineSpec, PPOSpec
-from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec, ValuePretrainingSpec
+from trainer.spec.ppo import AdaptiveRateSpec, OnlineSpec, PositiveExamplesSpec, PPOSpec
+from trainer.spec.ppo_advantage import (
+    AdvantageSpec,
+    CriticSpec,
+    OptimalValueSpec,
+    ValueClassificationSpec,
+    ValuePretrainingSpec,
+)
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
@@ -84,6 +90,7 @@ __all__ = [
     "PPOSpec",
     "PluginReward",
     "PolicyLossSpec",
+    "PositiveExamplesSpec",
     "PtxSpec",
     "ReferenceSpec",
     "RegexReward",
@@ -103,6 +110,7 @@ __all__ = [
     "TokenizerSpec",
     "TrackingSpec",
     "TrackioTracker",
+    "ValueClassificationSpec",
     "ValuePretrainingSpec",
     "WandbTracker",
     "reward_names",

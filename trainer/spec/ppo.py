@@ -57,6 +57,15 @@ class AdaptiveRateSpec(Section):
         return self
 
 
+class PositiveExamplesSpec(Section):
+    """Language-model loss on the batch's positive responses, beside the policy loss (VAPO, Yue et al. 2025, arXiv 2504.05118). It needs no further pass."""
+
+    coef: Positive = 0.1
+    """μ: weight of the mean of −log π over the tokens of these responses, at the sampling temperature. The mean is that of an optimizer step. Importance weights and clipping do not hold for it."""
+    above: float = 0.0
+    """A response is positive if its score is above this number. The score is the weighted sum of its rewards before shaping."""
+
+
 class PPOSpec(OptimizerSpec):
     """Proximal policy optimisation against the rewards (Schulman et al. 2017; Ziegler et al. 2019), and its relatives."""
 
@@ -102,6 +111,8 @@ class PPOSpec(OptimizerSpec):
     """Limits on the steps inside an iteration."""
     ptx: Annotated[PtxSpec | None, MID_STAGE] = None
     """Pretraining mix; left out: none."""
+    positive_examples: Annotated[PositiveExamplesSpec | None, MID_STAGE] = None
+    """Language-model loss on positive responses. Left out: none."""
     optimal_value: Annotated[OptimalValueSpec, BETWEEN_STAGES] = OptimalValueSpec()
     """Options of `advantage.baseline` = "optimal_value"."""
     online: Annotated[OnlineSpec | None, BETWEEN_STAGES] = None
@@ -144,6 +155,11 @@ class PPOSpec(OptimizerSpec):
             self._optimal_value_fits()
         if not self.uses_critic:
             self.refuse_idle(["critic"], f'with `advantage.estimator` = "{self.advantage.estimator}"')
+        if self.critic.targets == "monte_carlo" and self.advantage.critic_lambda is not None:
+            raise ValueError(
+                '`critic.targets` = "monte_carlo" is `advantage.critic_lambda` = 1, which is '
+                f"{self.advantage.critic_lambda:g} here: leave out one of the two"
+            )
         if self.reference.update == "reanchored" and self.reference.every == 1 and self.kl.placement == "reward":
             raise ValueError(
                 'a reference "reanchored" at every iteration is the policy that samples, so a KL in the reward is always 0: '
@@ -241,6 +257,11 @@ class PPOSpec(OptimizerSpec):
         return self.has_separate_critic and (own.epochs, own.minibatches) != (self.epochs, self.minibatches)
 
     @property
+    def critic_lambda(self) -> float | None:
+        """λ of the critic's targets, if it is named apart from the policy's."""
+        return 1.0 if self.critic.targets == "monte_carlo" else self.advantage.critic_lambda
+
+    @property
     def has_value_head(self) -> bool:
         """Whether the critic is a head on the policy's trunk, which learns with the policy."""
         return self.uses_critic and self.critic.kind == "value_head"
@@ -259,8 +280,8 @@ class PPOSpec(OptimizerSpec):
     def while_pretraining(self) -> "PPOSpec":
         """The section as it holds in a step of value pretraining.
 
-        Only the critic learns, from Monte-Carlo returns, by the plain squared error: the policy does not move, so there is no
-        change of the returns that clipping could slow down. The reference does not move either.
+        Only the critic learns, from Monte-Carlo returns, by classification or by the squared error without clipping. The policy
+        does not move, so there is no change of the returns that clipping could slow down. The reference does not move either.
         """
         critic = self.critic.model_copy(update={"warmup_steps": 1, "value_clip_range": None})
         changed = {

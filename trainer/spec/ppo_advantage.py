@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, LiveKnob
 from trainer.spec.model import AdapterSpec, LoraSpec, ModelSpec
+from trainer.spec.nulls import with_nulls
 from trainer.spec.section import Countable, Fraction, LearningRate, Positive, PositiveInt, Schedule, Section
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ _RATE_KNOB = LiveKnob(
 
 
 _Layers = Annotated[int, Field(ge=0), Countable]
+_NARROWEST = 1e-6
 
 
 class ValuePretrainingSpec(Section):
@@ -86,6 +88,34 @@ class ValuePretrainingSpec(Section):
     """It ends after so many iterations in a row without a new highest explained variance."""
     iterations: Annotated[PositiveInt, Amount("steps")] = 100
     """Most iterations, which come before those of `ppo.steps`. Each samples a batch."""
+
+
+class ValueClassificationSpec(Section):
+    """Value loss by classification: the critic learns a distribution over bins by cross-entropy. Its value is the mean of that distribution (Imani & White 2018; Farebrother et al. 2024, arXiv 2403.03950)."""
+
+    low: Annotated[float, Field(ge=-1e9, le=1e9)]
+    """Lower end of the range of values, in the units of the critic's targets: shaped rewards, with the KL of `kl.placement` = "reward". A target outside of the range is learned as its nearest end, and counted by the metric `val/returns_outside_bins`."""
+    high: Annotated[float, Field(ge=-1e9, le=1e9)]
+    """Upper end of the range. The first values of a new critic are the middle of the range."""
+    target: Literal["hl_gauss", "two_hot"] = "hl_gauss"
+    """Distribution of a target. `hl_gauss`: that of a Gaussian around it over bins of equal width. `two_hot`: the two nearest of equally spaced values from `low` to `high`, so weighted that their mean is the target."""
+    bins: Annotated[int, Field(ge=2, le=4096)] = 51
+    """Number of bins, and of outputs of the critic's head."""
+    sigma: Annotated[float, Field(ge=0.01, le=10)] = 0.75
+    """σ of the Gaussian of `hl_gauss`, in widths of a bin."""
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> "ValueClassificationSpec":
+        if self.high - self.low < _NARROWEST:
+            raise ValueError(f"`high` ({self.high}) must be above `low` ({self.low}) by at least {_NARROWEST}")
+        if self.target == "two_hot":
+            self.refuse_idle(["sigma"], 'with `target` = "two_hot"')
+        return self
+
+    @property
+    def width(self) -> float:
+        """The distance of two neighbouring bins."""
+        return (self.high - self.low) / (self.bins - (self.target == "two_hot"))
 
 
 class CriticSpec(Section):
@@ -113,8 +143,12 @@ class CriticSpec(Section):
     """Optimizer steps of a separate critic per pass; must divide `ppo.batch_size`. Left out: `ppo.minibatches`."""
     coef: Annotated[Positive, MID_STAGE] = 0.1
     """Weight of the value loss beside the policy loss, for `value_head`."""
+    targets: Annotated[Literal["lambda_returns", "monte_carlo"], MID_STAGE] = "lambda_returns"
+    """The returns that the critic learns. `lambda_returns`: TD(λ), with `advantage.critic_lambda` or else the policy's λ. `monte_carlo`: the discounted rewards to come, as with `critic_lambda` = 1."""
+    classification: Annotated[ValueClassificationSpec | None, BETWEEN_STAGES] = None
+    """Value loss by classification. Left out: the squared error."""
     value_clip_range: Annotated[Positive | None, MID_STAGE] = 0.2
-    """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off."""
+    """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default."""
     warmup_steps: Annotated[int, Field(ge=0), Countable, BETWEEN_STAGES] = 0
     """First iterations of `ppo.steps` in which only the critic learns."""
     pretraining: Annotated[ValuePretrainingSpec | None, BETWEEN_STAGES] = None
@@ -126,6 +160,14 @@ class CriticSpec(Section):
         """TOML has no null."""
         if isinstance(value, dict) and value.get("value_clip_range") is False:
             return {**value, "value_clip_range": None}
+        return value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _classification_has_no_clipping(cls, value: object) -> object:
+        """A cross-entropy is that of a whole distribution, of which no value is clipped."""
+        if isinstance(value, dict) and with_nulls(value.get("classification")) is not None:
+            return {"value_clip_range": None, **value}
         return value
 
     @model_validator(mode="after")
@@ -150,6 +192,11 @@ class CriticSpec(Section):
             raise ValueError(
                 '`train` = "last_layers" needs `last_layers`, the number of layers that learn beside the head'
             )
+        if self.classification is not None and self.value_clip_range is not None:
+            raise ValueError(
+                "`value_clip_range` clips a value, but `classification` compares whole distributions: leave out one of the two, or "
+                "set `value_clip_range` to null"
+            )
         for field in ("last_layers", "adapters"):
             if self.train != field:
                 self.refuse_idle([field], f'without `train` = "{field}"')
@@ -159,6 +206,11 @@ class CriticSpec(Section):
     def has_frozen_parts(self) -> bool:
         """Whether parameters of a separate critic keep their initial values."""
         return self.kind == "separate" and self.train != "all"
+
+    @property
+    def has_own_parts(self) -> bool:
+        """Whether a separate critic differs in its parts from a reward model of which all parameters learn."""
+        return self.has_frozen_parts or (self.kind == "separate" and self.classification is not None)
 
     def adapted(self, model: ModelSpec) -> ModelSpec:
         """The settings of the model of a critic that learns by adapters of its own."""

@@ -55,7 +55,7 @@ class PlannedModel:
     fresh_head: Literal["random", "zero"] | None = None
     """The initial scalar head on a policy. None: `start` has a head, or the model is a policy."""
     critic: CriticSpec | None = None
-    """The section that names the parameters that learn, of a critic with frozen ones. None: all of a trained model learn."""
+    """The section of a critic with frozen parameters or with bins. None: all of a trained model learn, and it has none."""
 
     @property
     def has_adapter(self) -> bool:
@@ -107,8 +107,8 @@ def _ppo(spec: JobSpec, critic_start: str | None) -> Iterator[PlannedModel]:
         use: WeightUse = "frozen" if spec.ppo.online is None else "moving"
         yield _own_reward_model(spec, "reward_model", use, StageOutput("reward_model"))
     if spec.ppo.has_separate_critic:
-        frozen = spec.ppo.critic if spec.ppo.critic.has_frozen_parts else None
-        yield replace(_critic(spec, critic_start), critic=frozen)
+        own = spec.ppo.critic if spec.ppo.critic.has_own_parts else None
+        yield replace(_critic(spec, critic_start), critic=own)
 
 
 def _critic(spec: JobSpec, critic_start: str | None) -> PlannedModel:

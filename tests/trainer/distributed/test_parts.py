@@ -69,7 +69,10 @@ CRITIC_PRETRAINED = {
 LAST_LAYERS = {
     # layers below the first one that learns have no gradient at all
     "stages": ["ppo"],
-    "ppo": {"critic": {"train": "last_layers", "last_layers": 1, "pretraining": {"iterations": 1}}, "steps": 2},
+    "ppo": {"critic": {
+        "train": "last_layers", "last_layers": 1, "pretraining": {"iterations": 1},
+        "classification": {"low": -2, "high": 2, "bins": 9},
+    }, "steps": 2, "positive_examples": {"above": -0.5}},
     "rewards": [LENGTH],
 }  # fmt: skip
 THUMBS = {

@@ -10,6 +10,7 @@ from torch import Tensor
 from tests.trainer.ppo.tools import iterate, spec_of, weights_of
 from tests.trainer.ppo.toy import CODEC, PROMPT, REPRESENTATIVE, STEPS, Table, actors, path, quarters
 from tests.trainer.stage_tools import context_of
+from trainer.ppo.advantages import rewards_to_go
 from trainer.ppo.experience import Experience, build_experience
 from trainer.rollout.batch import sample_and_score
 from trainer.spec import PPOSpec
@@ -25,12 +26,13 @@ def critic_by_hand() -> Table:
     return critic
 
 
-def experience_of(critic: Table, coef: float = 0.0, **advantage: Any) -> Experience:
+def experience_of(critic: Table, coef: float = 0.0, targets: str = "lambda_returns", **advantage: Any) -> Experience:
     """A response for each number of the grid, with a score at its third and last token."""
     spec = PPOSpec.model_validate(
         {
             "batch_size": len(REPRESENTATIVE), "max_new_tokens": STEPS, "kl": {"coef": coef},
             "shaping": {"missing_eos_penalty": 0}, "advantage": {"normalize": "none", "gamma": 0.9, **advantage},
+            "critic": {"targets": targets},
         }
     )  # fmt: skip
     context = context_of(actors(quarters(0.75), critic), spec, CODEC)
@@ -54,6 +56,17 @@ def test_critic_lambda_by_hand(critic_lambda: float | None, returns: list[float]
     row = [response.ids for response in found.scored.responses].index([0, 1, 1])
     assert found.advantages_BR[row].tolist() == pytest.approx([-0.278375, 0.0925, -0.15], abs=1e-6)
     assert found.returns_BR[row].tolist() == pytest.approx(returns, abs=1e-6)
+
+
+@pytest.mark.parametrize("more", [{}, {"bootstrap_truncated": True}, {"length_adaptive": 0.5}], ids=str)
+def test_monte_carlo_targets_are_those_of_a_critic_lambda_of_1(more: dict[str, Any]) -> None:
+    by_name = experience_of(Table(1, 5), 0.3, "monte_carlo", **more)
+    by_lambda = experience_of(Table(1, 5), 0.3, **more, critic_lambda=1.0)
+    assert torch.equal(by_name.returns_BR, by_lambda.returns_BR)
+    assert torch.equal(by_name.advantages_BR, by_lambda.advantages_BR)
+    if not more:  # the discounted rewards to come
+        to_go = rewards_to_go(by_name.rewards_BR, by_name.scored.batch.mask_BR, 0.9)
+        torch.testing.assert_close(by_name.returns_BR, to_go, rtol=0, atol=1e-6, check_dtype=False)
 
 
 def td_lambda(rewards: Tensor, values: Tensor, gamma: float, lam: float, after: float) -> list[float]:

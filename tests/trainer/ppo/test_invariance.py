@@ -9,6 +9,7 @@ from tests import tolerance
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, iterate, spec_of, weights_of
 from tests.trainer.stage_tools import context_of, new_codec, respond_and_learn, scored_by
 from tests.trainer.tiny_models import gpt2, gpt2_scorer
+from trainer.models.value_bins import give_bins
 from trainer.ppo.iteration_log import update_metrics
 from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
@@ -18,6 +19,7 @@ from trainer.rollout.context import PPOModels
 CHOICES: dict[str, dict[str, Any]] = {
     "ppo": {},
     "value head": {"critic": {"kind": "value_head"}},
+    "critic with bins": {"critic": {"classification": {"low": -2, "high": 2, "bins": 9}}},
     "critic apart": {"critic": {"epochs": 3, "minibatches": 1}, "advantage": {"critic_lambda": 1.0}},
     "bootstrapped, length-adaptive": {"advantage": {"bootstrap_truncated": True, "length_adaptive": 0.3}},
     "unclipped, sequence mean": {"policy_loss": {"kind": "unclipped", "aggregation": "sequence_mean"}},
@@ -37,6 +39,7 @@ CHOICES: dict[str, dict[str, Any]] = {
         "kl": {"coef": 0.0},
     },
     "ptx": {"ptx": {"batch_size": 3}},
+    "positive examples": {"positive_examples": {"coef": 0.5, "above": -1.0}},
 }  # fmt: skip
 
 
@@ -74,7 +77,7 @@ def test_ppo_pad_contents_change_no_bit_where_pad_is_eos(name: str) -> None:
         spec = spec_of(**CHOICES[name])
         policy, reward_model = gpt2(), gpt2_scorer().requires_grad_(False)
         reference = gpt2(2).requires_grad_(False)
-        critic = gpt2_scorer(3) if spec.uses_critic else None
+        critic = give_bins(gpt2_scorer(3), spec.critic.classification) if spec.uses_critic else None
         cast = PPOModels(policy, reference, reference, critic, scored_by(reward_model), reward_model)
         experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
         batch = experience.scored.batch

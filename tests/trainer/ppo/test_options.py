@@ -15,6 +15,8 @@ WITHOUT: dict[str, Any] = {"advantage": NO_CRITIC, "samples_per_prompt": 2}
 IN_LOSS: dict[str, Any] = {"kl": {"placement": "loss", "coef": 0.5}}
 K3: dict[str, Any] = {"kl": {"placement": "loss", "coef": 0.5, "estimator": "k3"}}
 REINFORCE: dict[str, Any] = {**WITHOUT, "policy_loss": {"kind": "reinforce"}}
+CLASSES: dict[str, Any] = {"low": -2, "high": 2, "bins": 9}
+BINS: dict[str, Any] = {"critic": {"classification": CLASSES}}
 HOT: dict[str, Any] = {"learning_rate": 0.1}  # ratios far from 1
 
 CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
@@ -22,6 +24,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     (CRITIC, {"advantage": {"gae_lambda": 0.5}}, LEARNT[1:]),
     (CRITIC, {"advantage": {"length_adaptive": 0.4}}, LEARNT[1:]),
     (CRITIC, {"advantage": {"critic_lambda": 1.0}}, ["returns", "critic"]),
+    (CRITIC, {"critic": {"targets": "monte_carlo"}}, ["returns", "critic"]),
     (CRITIC, {"advantage": {"bootstrap_truncated": True}}, SCORED),
     (CRITIC, {"advantage": {"normalize": "none"}}, ["advantages", "policy"]),
     (WITHOUT, {"advantage": {**NO_CRITIC, "estimator": "reward_to_go"}}, ["advantages", "returns", "policy"]),
@@ -48,6 +51,8 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     (CRITIC, {"steps": 9, "critic": {"warmup_ratio": 0.5}}, ["critic"]),
     (CRITIC, {"critic": {"value_clip_range": 0.01}}, ["critic"]),
     (CRITIC, {"critic": {"value_clip_range": None}}, ["critic"]),
+    (BINS, {"critic": {"classification": CLASSES | {"target": "two_hot"}}}, [*LEARNT[1:]]),
+    (BINS, {"critic": {"classification": CLASSES | {"sigma": 2.0}}}, ["critic"]),
     (CRITIC, {"critic": {"warmup_steps": 1}}, ["policy"]),
     (CRITIC, {"kl": {"coef": 0.5}}, LEARNT),
     (CRITIC, {"kl": {"placement": "loss"}}, LEARNT),
@@ -60,6 +65,8 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     (CRITIC, {"shaping": {"length_penalty": 0.2}}, SCORED),
     (CRITIC, {"shaping": {"whiten_rewards": True}}, LEARNT),
     (CRITIC, {"ptx": {"coef": 0.5}}, ["policy"]),
+    (CRITIC, {"positive_examples": {"above": -2.0}}, ["policy"]),
+    ({"positive_examples": {"above": -2.0}}, {"positive_examples": {"above": -2.0, "coef": 0.3}}, ["policy"]),
     (CRITIC, {"guards": {"target_kl": 1e-4}}, ["policy", "critic"]),
     (CRITIC, {"guards": {"lr_cut_kl": 1e-4}}, ["policy", "critic"]),
     (CRITIC, {"learning_rate": 2e-2}, ["policy"]),

@@ -17,6 +17,7 @@ from tests.trainer.tiny_models import llama
 from trainer.events import Message
 from trainer.models import load_policy, load_reward_model
 from trainer.models.heads import ValueHead
+from trainer.models.value_bins import give_bins
 from trainer.rollout.context import PPOModels
 from trainer.session.checkpoint import load_numbers
 from trainer.spec import EvaluationSpec, PPOSpec
@@ -26,6 +27,7 @@ from trainer.text.stops import Stops
 
 ENCODED = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
 STOP = [new_codec().decode([token]) for token in range(4, 23, 3)]
+BINS = {"low": -2, "high": 2, "bins": 9}
 CASES: dict[str, dict[str, Any]] = {
     "adaptive, running scale, ema, cut rate": {
         "kl": {"controller": "adaptive", "coef": 0.2, "target": 0.5, "horizon": 20},
@@ -34,6 +36,8 @@ CASES: dict[str, dict[str, Any]] = {
         "guards": {"lr_cut_kl": 1e-3, "lr_cut_steps": 5},
     },
     "value head with warm-up": {"critic": {"kind": "value_head", "warmup_steps": 1}},
+    "value head with bins": {"critic": {"kind": "value_head", "classification": BINS}},
+    "critic with bins": {"critic": {"classification": BINS | {"target": "two_hot"}, "targets": "monte_carlo"}},
     "decoupled gae": {"advantage": {"critic_lambda": 1.0, "length_adaptive": 0.4}},
     "two passes of the critic": {
         "epochs": 1,
@@ -88,9 +92,13 @@ def cast_of(spec: PPOSpec, checkpoint: Path | None) -> PPOModels:
     if checkpoint is None:
         return cast
     cast = replace(cast, policy=load_policy(checkpoint))
+    if cast.critic is None:
+        return cast
+    bins = spec.critic.classification
     if isinstance(cast.critic, ValueHead):
-        return replace(cast, critic=ValueHead(cast.policy))
-    return replace(cast, critic=load_reward_model(checkpoint / "trainer_state" / "critic")) if cast.critic else cast
+        return replace(cast, critic=give_bins(ValueHead(cast.policy), bins))
+    critic = load_reward_model(checkpoint / "trainer_state" / "critic", several=bins is not None)
+    return replace(cast, critic=give_bins(critic, bins))
 
 
 def run(folder: Path, spec: PPOSpec) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from tests.trainer.tiny_models import llama, scorer
 from trainer.models import Model, set_fresh
 from trainer.models.heads import ValueHead
 from trainer.models.sequences import Batch
+from trainer.models.value_bins import give_bins
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
@@ -43,8 +44,9 @@ def cast_for(spec: PPOSpec) -> PPOModels:
     """A policy, reference and reward model that all differ, and the critic that the spec asks for."""
     policy, reference, reward_model = llama(0), llama(2).requires_grad_(False), scorer(1).requires_grad_(False)
     critic: Model | None = scorer(3) if spec.uses_critic else None
-    if critic is not None and spec.critic.kind == "value_head":
-        critic = ValueHead(policy)
+    if critic is not None and (spec.critic.kind == "value_head" or spec.critic.classification is not None):
+        critic = ValueHead(policy) if spec.critic.kind == "value_head" else critic
+        give_bins(critic, spec.critic.classification)
         set_fresh(critic.score, 4)  # a head that has learnt: a fresh one sends no gradient into the trunk
     return PPOModels(policy, reference, reference, critic, scored_by(reward_model), reward_model)
 

@@ -1,5 +1,6 @@
 """Each phase's estimate against the bytes that the trainer's own code holds on real tensors."""
 
+import copy
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,8 @@ from tests.trainer.preflight.checked_jobs import ByFormula
 from tests.trainer.stage_tools import CPU, context_of, new_codec
 from trainer.models import Model, builder_for
 from trainer.models.frozen import freeze
+from trainer.models.heads import ValueHead
+from trainer.models.value_bins import give_bins
 from trainer.optim.learner import Learner
 from trainer.ppo.experience import build_experience
 from trainer.ppo.kl import KLCoefficients
@@ -125,7 +128,7 @@ def models_of(kind: str) -> tuple[Model, Model, Model, Model]:
     config, policy, scorer = POLICIES[kind]
     torch.manual_seed(0)
     reference, judge = policy(config).eval().requires_grad_(False), scorer(config).eval().requires_grad_(False)
-    return policy(config).eval(), reference, judge, scorer(config).eval()
+    return policy(config).eval(), reference, judge, scorer(copy.deepcopy(config)).eval()
 
 
 def weights(*models: Model) -> int:
@@ -162,6 +165,8 @@ def test_the_gradient_stages(kind: str) -> None:
 APART = {"epochs": 2, "minibatches": 1}
 """The critic's minibatch is twice the policy's."""
 ATTENTION_FROZEN = {"train": "all_but_attention"}
+BINS = {"classification": {"low": -1, "high": 1, "bins": 400}}
+"""Wider than the hidden states."""
 LAST = {"train": "last_layers", "last_layers": 1}
 
 
@@ -170,7 +175,7 @@ LAST = {"train": "last_layers", "last_layers": 1}
     [
         *[("llama", None, {}), ("llama", 4, {}), ("gpt2", None, {}), ("llama", None, APART), ("llama", 4, APART)],
         *[("llama", None, ATTENTION_FROZEN), ("gpt2", 4, ATTENTION_FROZEN), ("llama", None, LAST | APART)],
-        ("gpt2", 4, LAST),
+        *[("gpt2", 4, LAST), ("llama", None, BINS), ("llama", 4, BINS | {"kind": "value_head"})],
     ],
 )
 def test_the_phases_of_ppo(kind: str, micro_batch_size: int | None, critic: dict[str, Any]) -> None:
@@ -179,7 +184,8 @@ def test_the_phases_of_ppo(kind: str, micro_batch_size: int | None, critic: dict
     spec = spec_of(ppo=ppo)
     expected = estimated(spec, kind)
     policy, reference, judge, scorer = models_of(kind)
-    freeze(scorer, spec.ppo.critic)
+    scorer = ValueHead(policy) if spec.ppo.has_value_head else scorer
+    freeze(give_bins(scorer, spec.ppo.critic.classification), spec.ppo.critic)
     rewards = Rewards([WeightedReward("model", 1.0, TokenScorer(judge, pad_id=0, batch_size=micro_batch_size))])
     actors = PPOModels(policy, reference, reference, scorer, rewards, judge)
     learners, context = Learners.build(actors, spec.ppo), context_of(actors, spec.ppo)

@@ -43,3 +43,16 @@ def test_parts_that_the_critic_lacks_are_refused_before_training(
     with pytest.raises(ModelError, match=said):
         run(tmp_path, ["sft", "ppo"], model=str(first / "sft"), rewards=[LENGTH], ppo={"critic": critic})
     assert finished(tmp_path) == []
+
+
+def test_critic_with_bins_passes_the_self_test_and_learns(first: Path, tmp_path: Path) -> None:
+    """It begins on the trunk of the run's reward model, with the middle of the range as the value of every state."""
+    critic = {"classification": {"low": -4, "high": 4, "bins": 9}, "learning_rate": 1e-2}
+    run(
+        tmp_path, ["reward_model", "ppo"], model=str(first / "sft"), reward_model={"batch_size": 32},
+        ppo={"steps": 2, "critic": critic, "log_token_tables": 1},
+    )  # fmt: skip
+    found = [metrics_of(tmp_path)["ppo", step] for step in (1, 2)]
+    assert found[0]["val/explained_var"] == pytest.approx(0, abs=1e-6) != found[1]["val/explained_var"]
+    assert found[1]["loss/value_avg"] < found[0]["loss/value_avg"]
+    assert [one["val/returns_outside_bins"] for one in found] == [0, 0]

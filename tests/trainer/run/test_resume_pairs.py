@@ -20,6 +20,8 @@ LOSS = {"kl": ADAPTIVE | {"placement": "loss", "estimator": "k2"}}
 ALWAYS = {"limit": -1000.0, "patience": 3}
 """A rule that fires at step 3, whatever the KL."""
 
+BINS = {"low": -4, "high": 4, "bins": 9}
+
 PPO_PARTS: dict[str, dict[str, Any]] = {
     "adaptive KL": {},
     "adaptive KL in the loss": LOSS,
@@ -44,6 +46,13 @@ PPO_PARTS: dict[str, dict[str, Any]] = {
     "critic with frozen attention": {
         "epochs": 1, "critic": {"train": "all_but_attention", "epochs": 2, "minibatches": 4},
     },
+    "critic with bins": {
+        "steps": 3, "critic": {"classification": BINS, "pretraining": {"iterations": 2}, "warmup_steps": 1},
+    },
+    "critic with bins on adapters": {
+        "critic": {"classification": BINS | {"target": "two_hot"}, "train": "adapters", "adapters": {"rank": 2}},
+    },
+    "value head with bins": {"critic": {"kind": "value_head", "classification": BINS, "targets": "monte_carlo"}},
     "critic with adapters": {"critic": {"train": "adapters", "adapters": {"rank": 2}}},
     "value pretraining": {
         "steps": 3, "critic": {"pretraining": {"iterations": 2}, "warmup_steps": 1, "train": "last_layers", "last_layers": 1},
@@ -75,6 +84,7 @@ RUN_PARTS: dict[str, dict[str, Any]] = {
         "ppo": PPO_PARTS["value pretraining"],
     },
     "LoRA, critic with frozen attention": {"lora": LORA, "ppo": PPO_PARTS["critic with frozen attention"]},
+    "LoRA, critic with bins": {"lora": LORA, "ppo": PPO_PARTS["critic with bins"]},
     "pause": {"health": {"kl_blow_up": ALWAYS | {"action": "pause"}}},
     "8-bit moments": {"ppo": {"optimizer": "adamw_8bit"}},
 }

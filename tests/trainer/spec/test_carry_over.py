@@ -25,6 +25,8 @@ def spec(**changes: Any) -> JobSpec:
         {"policy_loss": {"clip_range": 0.1}},
         {"critic": {"learning_rate": 1e-6}},
         {"advantage": {"critic_lambda": 1.0}},
+        {"critic": {"targets": "monte_carlo"}},
+        {"positive_examples": {"above": 0.5}},
         {"critic": {"epochs": 2, "minibatches": 8, "schedule": "constant", "warmup_ratio": 0.1}},
     ],
 )
@@ -41,7 +43,14 @@ def test_steps_up_to_a_checkpoint_may_be_value_pretraining() -> None:
 
 
 @pytest.mark.parametrize(
-    "critic", [{"train": "all_but_attention"}, {"pretraining": {}}, {"pretraining": {"patience": 2}}], ids=str
+    "critic",
+    [
+        {"train": "all_but_attention"},
+        {"pretraining": {}},
+        {"pretraining": {"patience": 2}},
+        {"classification": {"low": 0, "high": 1}},
+    ],
+    ids=str,
 )
 def test_parts_of_the_critic_stay_in_the_middle_of_ppo(critic: dict[str, Any]) -> None:
     (found, *_) = unusable_changes(spec(), spec(ppo={"critic": critic}), MID_PPO)

@@ -115,6 +115,13 @@ MOVING = {"path": "another/model", "update": "ema"}
         ),
         *(
             (
+                {"ppo": {"advantage": {"critic_lambda": lam}, "critic": {"targets": "monte_carlo"}}},
+                f'`critic.targets` = "monte_carlo" is `advantage.critic_lambda` = 1, which is {lam:g} here',
+            )
+            for lam in (1.0, 0.9)
+        ),
+        *(
+            (
                 {"ppo": {"critic": {"kind": "value_head", name: value}}},
                 f'`{name}` has no effect with `kind` = "value_head": it learns with the policy',
             )

@@ -29,6 +29,7 @@ from trainer.models.gradient_checkpointing import recompute_layers
 from trainer.models.heads import Model, compute_in, store_as_computed
 from trainer.models.roles import Role
 from trainer.models.sequences import Batch
+from trainer.models.value_bins import give_bins
 from trainer.preflight.memory import layers
 from trainer.preflight.memory.live_bytes import assume_packs, attention_for
 from trainer.spec import CriticSpec, ModelSpec
@@ -117,7 +118,7 @@ class Blueprint:
         packing: Packing = "auto",
         critic: CriticSpec | None = None,
     ) -> None:
-        """`critic`: the section that names which parameters of the scalar model learn; None: all."""
+        """`critic`: the section that names which parameters of the scalar model learn, and its bins; None: all, and none."""
         self.spec, self.device, self.packing = precision.resolved(spec, device), device, packing
         self.critic = critic
         self.dtype: torch.dtype = getattr(torch, self.spec.dtype)
@@ -167,7 +168,7 @@ class Blueprint:
         return Blueprint(layers.with_layers(self.config, chosen), self.spec, self.device, self.packing, critic)
 
     def for_critic(self, critic: CriticSpec | None) -> "Blueprint":
-        """The blueprint of a critic in which the parameters learn that the section names; itself for None.
+        """The blueprint of a critic with the bins and the learning parameters that the section names; itself for None.
 
         Raises ModelError where the architecture lacks the parts that the section names.
         """
@@ -189,14 +190,16 @@ class Blueprint:
             model = compute_in(self._plain(head, getattr(torch, self.spec.trained_weights)), self.dtype)
             if recompute:
                 recompute_layers(model.base_model)
-            return self._faked(self._frozen_in_part(model, head))
+            return self._faked(self._as_critic(model, head))
         backbone = Backbone(self._plain("policy", self.dtype), "the model", lora, recompute)
         score = nn.Linear(self.hidden_size, 1, bias=False, device="meta") if head == "scalar" else None
         role = compute_in(Role(backbone, head, score=score), self.dtype)
-        return self._faked(self._frozen_in_part(role, head))
+        return self._faked(self._as_critic(role, head))
 
-    def _frozen_in_part(self, model: Model, head: Head) -> Model:
-        return model if self.critic is None or head == "policy" else freeze(model, self.critic)
+    def _as_critic(self, model: Model, head: Head) -> Model:
+        if self.critic is None or head == "policy":
+            return model
+        return freeze(give_bins(model, self.critic.classification), self.critic)
 
     def _frozen(self, head: Head) -> Model:
         if self.spec.lora is not None:

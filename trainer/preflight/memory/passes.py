@@ -17,7 +17,14 @@ from transformers import Cache, DynamicCache
 
 from trainer.models.builders import Head
 from trainer.models.heads import Model, autocast
-from trainer.models.sequences import Batch, completion_logprobs, completion_values, sequence_scores
+from trainer.models.sequences import (
+    Batch,
+    completion_logprobs,
+    completion_values,
+    sequence_scores,
+    value_outputs,
+)
+from trainer.models.value_bins import bin_loss, bins_of
 from trainer.preflight.memory.fake_models import Blueprint, tensors_of
 from trainer.preflight.memory.layers import layer_kinds
 from trainer.preflight.memory.live_bytes import LiveBytes, as_on, with_masks
@@ -115,6 +122,10 @@ class Training:
     """Peak of a later micro-batch, when all gradients exist."""
     gradients: int
     """Bytes of the gradients after the pass."""
+
+    def with_more(self, size: int) -> "Training":
+        """The same with so many bytes more at both peaks."""
+        return Training(self.first + size, self.later + size, self.gradients)
 
     def grown(self, others: Sequence[tuple["Training", float]]) -> "Training":
         """The first peak is at the end of the forward or of the backward pass.
@@ -324,10 +335,16 @@ def _cached(cache: Cache) -> list[int]:
     return [tensor.nbytes for layer in cache.layers for tensor in vars(layer).values() if isinstance(tensor, Tensor)]
 
 
+def _value_loss(critic: Model, batch: Batch) -> Tensor:
+    """The values, or with bins the loss of their distributions."""
+    outputs, bins = value_outputs(critic, batch), bins_of(critic.config)
+    return outputs if bins is None else bin_loss(outputs, outputs.new_zeros(batch.mask_BR.shape), bins)
+
+
 def _output(model: Model, what: Pass, batch: Batch) -> Tensor:
     match what:
         case "values":
-            return completion_values(model, batch)
+            return _value_loss(model, batch) if torch.is_grad_enabled() else completion_values(model, batch)
         case "scores":
             return sequence_scores(model, batch)
         case "logprobs":

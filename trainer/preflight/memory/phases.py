@@ -242,6 +242,7 @@ class Phases:
         frozen = next((model.critic for model in trained if model.critic is not None), None)
         gradients = {head: found.gradients for head, found in learning.items()}
         policy = self._training("logprobs_and_entropy", shape_at, level, ppo)
+        policy = policy.with_more(self._bins_of_value_head(shape_at("expected" if level == "low" else level)))
         total = max(gradients.values()) if apart else sum(gradients.values())
         stepping = max(gradients[head] + found.step for head, found in learning.items())
         moments = [stepping if apart else total + max(found.step for found in learning.values())]
@@ -261,6 +262,17 @@ class Phases:
             moments.append(pass_.later + critics)
         parts = {"gradients": total, "activations": max(0, max(moments) - total)}
         return self._beside(parts | self._gathered(learners, learning=True), level)
+
+    def _bins_of_value_head(self, shape: Shape) -> int:
+        """Bytes of a value head with bins, which no model of the plan has; 0 without.
+
+        The head has a gradient and moments in float32. Its loss holds five numbers per bin and token.
+        """
+        bins = self.spec.ppo.critic.classification
+        if bins is None or not self.spec.ppo.has_value_head:
+            return 0
+        outputs = shape.rows * max(shape.completions)
+        return bins.bins * (16 * (self.blueprint.hidden_size + 1) + 20 * outputs)
 
     def _minibatch(self, ppo: PPOSpec) -> ShapeAt:
         return partial(Responses.from_sizes(self.sizes, ppo.max_new_tokens).shape, ppo.batch_size // ppo.minibatches)

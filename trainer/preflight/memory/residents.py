@@ -126,7 +126,11 @@ class _Stage:
         lora = self.blueprint.spec.lora
         assert lora is not None  # the caller has looked
         backbones = len({self._backbone(model) for model in models}) if lora.share_backbone else len(models)
-        adapters = sum(self.blueprint.own_bytes(model.head) for model in models if self._has_adapter(model))
+        adapters = sum(
+            self.blueprint.for_critic(model.critic).own_bytes(model.head)
+            for model in models
+            if self._has_adapter(model)
+        )
         return backbones * self.blueprint.frozen_bytes("policy") + adapters + self._scorer_weights()
 
     def _backbone(self, model: PlannedModel) -> str | StageOutput | None:

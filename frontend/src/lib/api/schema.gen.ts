@@ -4283,8 +4283,17 @@ export interface components {
              */
             coef: number;
             /**
+             * Targets
+             * @description The returns that the critic learns. `lambda_returns`: TD(λ), with `advantage.critic_lambda` or else the policy's λ. `monte_carlo`: the discounted rewards to come, as with `critic_lambda` = 1.
+             * @default lambda_returns
+             * @enum {string}
+             */
+            targets: "lambda_returns" | "monte_carlo";
+            /** @description Value loss by classification. Left out: the squared error. */
+            classification?: components["schemas"]["ValueClassificationSpec"] | null;
+            /**
              * Value Clip Range
-             * @description New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off.
+             * @description New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default.
              * @default 0.2
              */
             value_clip_range: number | null;
@@ -7614,6 +7623,7 @@ export interface components {
              *         "initial": "auto",
              *         "kind": "separate",
              *         "learning_rate": 0.00001,
+             *         "targets": "lambda_returns",
              *         "train": "all",
              *         "value_clip_range": 0.2,
              *         "warmup_steps": 0
@@ -9679,6 +9689,7 @@ export interface components {
              *       "train": "all",
              *       "learning_rate": 0.00001,
              *       "coef": 0.1,
+             *       "targets": "lambda_returns",
              *       "value_clip_range": 0.2,
              *       "warmup_steps": 0
              *     }
@@ -9727,6 +9738,8 @@ export interface components {
             guards: components["schemas"]["GuardsSpec"];
             /** @description Pretraining mix; left out: none. */
             ptx?: components["schemas"]["PtxSpec"] | null;
+            /** @description Language-model loss on positive responses. Left out: none. */
+            positive_examples?: components["schemas"]["PositiveExamplesSpec"] | null;
             /**
              * @description Options of `advantage.baseline` = "optimal_value".
              * @default {
@@ -10033,6 +10046,24 @@ export interface components {
              * @description Upper end of the interval.
              */
             high: number;
+        };
+        /**
+         * PositiveExamplesSpec
+         * @description Language-model loss on the batch's positive responses, beside the policy loss (VAPO, Yue et al. 2025, arXiv 2504.05118). It needs no further pass.
+         */
+        PositiveExamplesSpec: {
+            /**
+             * Coef
+             * @description μ: weight of the mean of −log π over the tokens of these responses, at the sampling temperature. The mean is that of an optimizer step. Importance weights and clipping do not hold for it.
+             * @default 0.1
+             */
+            coef: number;
+            /**
+             * Above
+             * @description A response is positive if its score is above this number. The score is the weighted sum of its rewards before shaping.
+             * @default 0
+             */
+            above: number;
         };
         /**
          * Preset
@@ -14040,6 +14071,41 @@ export interface components {
             stages: components["schemas"]["StageEstimate"][];
             /** @description Memory of each phase. Null if the model or the data cannot be read. */
             memory: components["schemas"]["MemoryReport"] | null;
+        };
+        /**
+         * ValueClassificationSpec
+         * @description Value loss by classification: the critic learns a distribution over bins by cross-entropy. Its value is the mean of that distribution (Imani & White 2018; Farebrother et al. 2024, arXiv 2403.03950).
+         */
+        ValueClassificationSpec: {
+            /**
+             * Low
+             * @description Lower end of the range of values, in the units of the critic's targets: shaped rewards, with the KL of `kl.placement` = "reward". A target outside of the range is learned as its nearest end, and counted by the metric `val/returns_outside_bins`.
+             */
+            low: number;
+            /**
+             * High
+             * @description Upper end of the range. The first values of a new critic are the middle of the range.
+             */
+            high: number;
+            /**
+             * Target
+             * @description Distribution of a target. `hl_gauss`: that of a Gaussian around it over bins of equal width. `two_hot`: the two nearest of equally spaced values from `low` to `high`, so weighted that their mean is the target.
+             * @default hl_gauss
+             * @enum {string}
+             */
+            target: "hl_gauss" | "two_hot";
+            /**
+             * Bins
+             * @description Number of bins, and of outputs of the critic's head.
+             * @default 51
+             */
+            bins: number;
+            /**
+             * Sigma
+             * @description σ of the Gaussian of `hl_gauss`, in widths of a bin.
+             * @default 0.75
+             */
+            sigma: number;
         };
         /**
          * ValuePretrainingSpec
