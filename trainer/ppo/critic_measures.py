@@ -82,7 +82,7 @@ def discounted_sums(numbers_BR: Numbers, factor: float | Numbers) -> Numbers:
     """Σₖ factorᵏ·xₜ₊ₖ of each place, (B, R). The factor is one number, or one per row (B,)."""
     if np.all(np.asarray(factor) == 1):
         return np.cumsum(numbers_BR[:, ::-1], 1)[:, ::-1]
-    sums_RB = np.ascontiguousarray(numbers_BR.T)
+    sums_RB = numbers_BR.T.copy()
     for place in reversed(range(len(sums_RB) - 1)):
         sums_RB[place] += factor * sums_RB[place + 1]
     return sums_RB.T

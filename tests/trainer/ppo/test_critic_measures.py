@@ -100,9 +100,11 @@ def test_gaps_in_the_mask_are_skipped() -> None:
 
 
 def test_discounted_sums_with_factor_one_equal_those_near_it() -> None:
-    values = np.random.default_rng(1).normal(size=(3, 9))
+    values = np.random.default_rng(1).normal(size=(1, 9))
     assert discounted_sums(values, 1.0)[:, 0] == pytest.approx([math.fsum(row) for row in values], abs=EXACT)
+    before = values.copy()
     np.testing.assert_allclose(discounted_sums(values, 1.0), discounted_sums(values, 1 - 1e-15), atol=1e-12)
+    assert np.array_equal(values, before)  # a single row is not copied by its transposition
 
 
 def test_explained_variance_and_skill_by_hand() -> None:
