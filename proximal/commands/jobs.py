@@ -327,6 +327,11 @@ def _in_words(event: JobEvent) -> str:
         return f"{event['data']['seconds']:.1f} s {figures}"
     if event["type"] == "samples":
         return f"{len(event['data']['rows'])} completions"
+    if event["type"] == "critic_card":
+        card = event["data"]["card"]
+        shown = ("skill", "explained_variance", "variance_removed", "rank_first", "rank_last")
+        figures = " ".join(f"{name}={card[name]:.4g}" for name in shown if card.get(name) is not None)
+        return f"{figures} on {card['tokens']} tokens"
     if event["type"] == "health":
         data = event["data"]
         title = data.get("title") or data["rule"]  # events of older versions have no title

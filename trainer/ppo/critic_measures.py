@@ -159,7 +159,7 @@ def members(groups: Places) -> Iterator[tuple[int, Places]]:
 def worst_tokens(errors_BR: Numbers, mask_BR: Flags, count: int) -> list[tuple[int, int]]:
     """Row and place of the token with the largest |error| of each row, for the `count` rows with the largest ones.
 
-    The largest comes first. Of equal errors the first counts.
+    The largest comes first. The first of equal errors counts.
     """
     sizes_BR = np.where(mask_BR, np.abs(errors_BR), -1.0)
     places_B = sizes_BR.argmax(1)
