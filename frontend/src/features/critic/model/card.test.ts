@@ -82,9 +82,21 @@ describe("verdictOf", () => {
   });
 });
 
+const NONE = { least: [0, 0] } as const;
+
 describe("barsOf", () => {
+  it("has a scale of a least width", () => {
+    expect(barsOf([0.5, -1], { least: [-1, 3] })).toEqual({
+      zero: 0.25,
+      bars: [
+        { from: 0.25, to: 0.375, isCut: false },
+        { from: 0, to: 0.25, isCut: false },
+      ],
+    });
+  });
+
   it("draws bars from zero on one scale", () => {
-    expect(barsOf([1, -1, null, 0.5])).toEqual({
+    expect(barsOf([1, -1, null, 0.5], NONE)).toEqual({
       zero: 0.5,
       bars: [
         { from: 0.5, to: 1, isCut: false },
@@ -96,12 +108,12 @@ describe("barsOf", () => {
   });
 
   it("cuts a bar that leaves the scale", () => {
-    const { zero, bars } = barsOf([-9, 1], -1, 1);
+    const { zero, bars } = barsOf([-9, 1], { least: [0, 0], most: [-1, 1] });
     expect(zero).toBe(0.5);
     expect(bars[0]).toEqual({ from: 0, to: 0.5, isCut: true });
   });
 
   it("has a scale where all values are 0 or missing", () => {
-    expect(barsOf([0, undefined])).toEqual({ zero: 0, bars: [{ from: 0, to: 0, isCut: false }, null] });
+    expect(barsOf([0, undefined], NONE)).toEqual({ zero: 0, bars: [{ from: 0, to: 0, isCut: false }, null] });
   });
 });

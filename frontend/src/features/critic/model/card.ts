@@ -118,11 +118,18 @@ export interface Bar {
   readonly isCut: boolean;
 }
 
-/** Bars of values on one scale that has 0, and reaches `low` and `high` at most where these are given. */
-export function barsOf(values: readonly (number | null | undefined)[], low = -Infinity, high = Infinity) {
+export interface Ends {
+  /** The scale reaches at least from the first to the second, so that small values look small. */
+  readonly least: readonly [number, number];
+  /** And at most so far. */
+  readonly most?: readonly [number, number];
+}
+
+/** Bars of values on one scale. */
+export function barsOf(values: readonly (number | null | undefined)[], { least, most = [-Infinity, Infinity] }: Ends) {
   const known = values.filter((value) => typeof value === "number");
-  const bottom = Math.max(low, Math.min(0, ...known));
-  const top = Math.min(high, Math.max(0, ...known));
+  const bottom = Math.max(most[0], Math.min(0, least[0], ...known));
+  const top = Math.min(most[1], Math.max(0, least[1], ...known));
   const width = top - bottom || 1;
   const place = (value: number) => (Math.min(top, Math.max(bottom, value)) - bottom) / width;
   return {

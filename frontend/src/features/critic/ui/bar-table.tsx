@@ -1,5 +1,5 @@
 import type { CSSProperties } from "react";
-import { type Bar, barsOf } from "@/features/critic/model/card";
+import { type Bar, barsOf, type Ends } from "@/features/critic/model/card";
 import styles from "./critic.module.css";
 
 interface BarTableProps {
@@ -12,17 +12,14 @@ interface BarTableProps {
     readonly value: number | null | undefined;
     readonly text: string;
   }[];
-  /** Ends of the scale, where the values may lie far beyond. */
-  low?: number;
-  high?: number;
+  ends: Ends;
 }
 
 /** Values with a bar each, from 0 to the left or to the right. */
-export function BarTable({ label, head, rows, low, high }: BarTableProps) {
+export function BarTable({ label, head, rows, ends }: BarTableProps) {
   const { zero, bars } = barsOf(
     rows.map(({ value }) => value),
-    low,
-    high,
+    ends,
   );
   return (
     <table className={styles.bars} aria-label={label}>

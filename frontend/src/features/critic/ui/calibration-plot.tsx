@@ -28,7 +28,7 @@ export function CalibrationPlot({ bins }: { bins: CriticCard["calibration"] }) {
         role="img"
         aria-label={`Mean return over mean value of ${count(bins.length, "bin")}`}
       >
-        {ticksWithin(low, high, 4).map((value) => (
+        {ticksWithin(low, high, 5).map((value) => (
           <g key={value} className={styles.grid}>
             <line x1={MARGIN.left} x2={right} y1={y(value)} y2={y(value)} />
             <text x={MARGIN.left - 6} y={y(value) + 4} textAnchor="end">

@@ -96,6 +96,7 @@ function CardOf({ card, step, logged }: { card: CriticCard; step: number; logged
           <BarTable
             label="TD error by position"
             head={["Part of the response", "Mean |δ|"]}
+            ends={{ least: [0, card.returns_std] }}
             rows={card.by_position.map((part) => ({
               name: partName(part),
               value: part.td_error,
@@ -121,8 +122,7 @@ function ByPosition({ card }: { card: CriticCard }) {
       <BarTable
         label="Explained variance by position"
         head={["Part of the response", "Explained"]}
-        low={-1}
-        high={1}
+        ends={{ least: [0, 1], most: [-1, 1] }}
         rows={card.by_position.map((part) => ({
           name: partName(part),
           value: part.explained_variance,
@@ -136,10 +136,14 @@ function ByPosition({ card }: { card: CriticCard }) {
 function ByLength({ card }: { card: CriticCard }) {
   return (
     <Card title="Bias by length">
-      <Note>Mean value less mean return of the responses of a length. To the right, the critic overrates them.</Note>
+      <Note>
+        Mean value less mean return of the responses of a length. To the right, the critic overrates them. The scale
+        reaches a standard deviation of the returns at least.
+      </Note>
       <BarTable
         label="Bias by length"
         head={["Tokens", "Bias"]}
+        ends={{ least: [-card.returns_std, card.returns_std] }}
         rows={card.by_length.map(({ low, high, responses, value, returns }) => ({
           name: low === high ? String(low) : `${low} to ${high}`,
           detail: count(responses, "response"),
