@@ -68,11 +68,11 @@ class WrongToken(_Part):
     position: int
     """Place of the token in the response, from 0."""
     before: str
-    """The text of the tokens before it, cut."""
+    """The text of the tokens before it; "…" begins one that is cut."""
     text: str
     """The token's text."""
     after: str
-    """The text of the tokens after it, cut."""
+    """The text of the tokens after it; "…" ends one that is cut."""
     value: float
     """The critic's value of the state before the token."""
     returns: float

@@ -32,6 +32,7 @@ POSITIONS, VALUE_BINS, LENGTH_BINS, WORST = 5, 10, 4, 8
 """Parts of a response, bins of the values and of the lengths, and worst tokens of a card."""
 _BEFORE, _AFTER = 16, 8
 """Tokens of context of a worst token."""
+_CUT = "…"
 _BROKEN = "\N{REPLACEMENT CHARACTER}"
 _DIGITS = 7
 """Significant digits of a stored figure: those that a number of 32 bits has."""
@@ -184,17 +185,17 @@ def _in_context(ids: list[int], at: int, codec: Codec) -> tuple[str, str, str]:
 
     A token that is a part of a character has its name in the vocabulary.
     """
-    begin = max(0, at - _BEFORE)
+    begin, end = max(0, at - _BEFORE), at + 1 + _AFTER
 
     def text(end: int) -> str:
         options = {"skip_special_tokens": False, "clean_up_tokenization_spaces": False}
         return str(codec.tokenizer.decode(ids[begin:end], **options))
 
-    before, until, whole = text(at), text(at + 1), text(at + 1 + _AFTER)
+    before, until, whole = text(at), text(at + 1), text(end)
     own = until[len(before) :]
     if not own or until.endswith(_BROKEN):
         own = str(codec.tokenizer.convert_ids_to_tokens(ids[at]))
-    return before, own, whole[len(until) :]
+    return _CUT * (begin > 0) + before, own, whole[len(until) :] + _CUT * (end < len(ids))
 
 
 def _array(numbers: Tensor) -> Numbers:

@@ -86,6 +86,18 @@ def test_worst_tokens_have_their_place_and_text() -> None:
     assert [(one.value, one.returns, one.score) for one in worst] == [(-9, 0, 0), (1.5, 1, 1), (3.25, 3, 3)]
 
 
+def test_text_around_a_token_is_cut_and_a_broken_character_named() -> None:
+    scored, letters = scored_by_hand([[0.0] * 30], [1.0], [True]), "abcdefghijklmnopqrstuvwxyzABCD"
+    ids = [CODEC.tokenizer.encode(letter)[0] for letter in letters]
+    values = torch.ones(1, 30)
+    values[0, 20] = 9.0
+    (cut,) = card_of(experience_of(replace(scored, responses=[replace(scored.responses[0], ids=ids)]), values)).worst
+    assert (cut.before, cut.text, cut.after) == ("…efghijklmnopqrst", "u", "vwxyzABC…")
+    ids[19:22] = CODEC.tokenizer.encode("€")  # a character of three bytes, each a token
+    (cut,) = card_of(experience_of(replace(scored, responses=[replace(scored.responses[0], ids=ids)]), values)).worst
+    assert cut.text == CODEC.tokenizer.convert_ids_to_tokens(ids[20]) and cut.after.endswith("wxyzABC…")
+
+
 @pytest.mark.parametrize("lam", [1.0, 0.5, 0.0])
 def test_returns_after_a_cut_go_on_with_the_value_there(lam: float) -> None:
     """The targets of any λ hold that value: it is 5 here, and .5² · 5 + .5 · 2 = 2.25 at the first token."""
@@ -200,3 +212,13 @@ def test_a_run_reports_a_card_for_each_iteration(tmp_path: Path) -> None:
         assert card.responses == 4 and len(card.worst) == 4
         reported = {name: value for name, value in metrics["ppo", step].items() if name.startswith("critic/")}
         assert reported == pytest.approx(card_metrics(card))
+
+
+def test_a_critic_that_learns_nothing_has_a_finding(tmp_path: Path) -> None:
+    """Its weights are random, and its learning rate leaves them so."""
+    trained(tmp_path, steps=21, critic={"learning_rate": 1e-12}, save_every=100, eval_every=100)
+    events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    found = [event for event in events if event["type"] == "health" and event["rule"] == "critic_worse_than_mean"]
+    assert [event["step"] for event in found] == [20]
+    assert "the critic is worse than the mean return would be" in found[0]["cause"]
+    assert "`ppo.critic.pretraining`" in found[0]["suggestion"]

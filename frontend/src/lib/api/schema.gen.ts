@@ -14776,7 +14776,7 @@ export interface components {
             position: number;
             /**
              * Before
-             * @description The text of the tokens before it, cut.
+             * @description The text of the tokens before it; "…" begins one that is cut.
              */
             before: string;
             /**
@@ -14786,7 +14786,7 @@ export interface components {
             text: string;
             /**
              * After
-             * @description The text of the tokens after it, cut.
+             * @description The text of the tokens after it; "…" ends one that is cut.
              */
             after: string;
             /**

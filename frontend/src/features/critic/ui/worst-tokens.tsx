@@ -26,11 +26,9 @@ export function WorstTokens({ tokens, step, logged }: WorstTokensProps) {
         {tokens.map(({ response, position, before, text, after, value, returns, score }) => (
           <tr key={response}>
             <th scope="row" dir="auto">
-              {before && "…"}
               {before}
               <mark>{shown(text)}</mark>
               {after}
-              {after && "…"}
             </th>
             <td>{measured(value)}</td>
             <td>{measured(returns)}</td>
