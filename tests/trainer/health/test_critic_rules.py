@@ -50,7 +50,7 @@ def test_constant_bias_is_no_lag() -> None:
     assert watch(monitor(), [GOOD | {"critic/bias": 0.9, "critic/returns": 1 + 0.01 * (step % 2)} for step in range(40)]) == []  # fmt: skip
 
 
-def test_finding_about_a_lag_names_the_step_that_the_values_are_of() -> None:
+def test_finding_about_a_lag_names_the_step_of_the_values() -> None:
     found = monitor(critic_lags={"patience": 1})
     findings = [one for step, values in enumerate(rising(10, lag=4), 1) for one in found.look(step, HEALTHY | values)]
     assert findings[0].step == 6 and findings[0].suggestion.startswith("Raise `ppo.critic.epochs`")

@@ -108,7 +108,7 @@ def test_returns_after_a_cut_go_on_with_the_value_there(lam: float) -> None:
     assert [part.td_error for part in card.by_position] == [1.0, 0.5]  # .5 · 4 − 1, and 2 + .5 · 5 − 4
 
 
-def test_one_response_has_no_correlation_and_equal_returns_no_share() -> None:
+def test_one_response_has_no_correlation_and_no_share() -> None:
     card = card_of(experience_of(scored_by_hand([[0.0]], [2.0], [True]), torch.tensor([[1.0]])))
     shares = (card.explained_variance, card.skill, card.variance_removed)
     assert shares == (card.rank_first, card.rank_middle, card.rank_last) == (None, None, None)

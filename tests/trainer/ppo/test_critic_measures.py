@@ -145,7 +145,7 @@ def test_values_that_are_no_numbers_give_no_value() -> None:
     assert [measure(broken, returns) for measure in (explained_variance, skill, rank_correlation)] == [None] * 3
 
 
-def test_a_constant_value_has_no_rank_correlation_and_explains_nothing() -> None:
+def test_constant_value_ranks_and_explains_nothing() -> None:
     constant, returns = numbers(3, 3, 3), numbers(1, 2, 4)
     assert rank_correlation(constant, returns) is None
     assert explained_variance(constant, returns) == 0.0
@@ -198,7 +198,7 @@ def test_parts_of_responses_by_hand() -> None:
     assert parts[1, :3].tolist() == [0, 1, 3] and parts[2, 0] == 0
 
 
-def test_bins_hold_about_as_many_numbers_and_equal_ones_share_one() -> None:
+def test_bins_are_equally_full_and_equal_numbers_share_one() -> None:
     draw = np.random.default_rng(2).permutation(100).astype(float)
     assert [len(rows) for _, rows in members(quantile_bins(draw, 10))] == [10] * 10
     ties = numbers(*[0.0] * 70, *range(1, 31))

@@ -19,7 +19,7 @@ interface StepPickerProps {
   /** The step that is shown. */
   step: number;
   chooser: StepChooser;
-  /** What a step that is shown has. */
+  /** The things that are shown of a step. */
   things?: string;
 }
 
