@@ -36,6 +36,7 @@ def list_job_events(
     after: Seq = 0,
     limit: Annotated[int, Query(ge=1, le=MOST, description="Maximum number of items.")] = 100,
     types: Annotated[str, Query(description="Only these types, separated by commas.")] = "",
+    step: Annotated[int | None, Query(ge=0, le=2**62, description="Only events of this step of a stage.")] = None,
     seed: Annotated[
         int | None,
         Query(
@@ -51,6 +52,6 @@ def list_job_events(
         asked_index(job, seed)
     # The events of a job with one seed name no seed: all are those of its seed.
     only = seed if len(seeds_of(job)) > 1 else None
-    rows = events_after(session, job.id, after, limit + 1, wanted, only)
+    rows = events_after(session, job.id, after, limit + 1, wanted, only, step)
     items = [JobEvent.model_validate(row) for row in rows[:limit]]
     return JobEventList.from_items(items, len(rows) > limit, key="seq")

@@ -25,7 +25,7 @@ from proximal.commands.watch import until_waiting, watch_job
 from proximal.errors import JobNotSucceeded
 from proximal.sdk import Client
 from proximal.sdk.job_logs import LogFilter
-from proximal.sdk.types import Job, JobEvent, JobLogLine, JobSummary
+from proximal.sdk.types import CriticCardEvent, Job, JobEvent, JobLogLine, JobSummary, ReportCardEvent
 from proximal.terminal import Printer, age, facts, moment, plain, with_sorted
 
 app = CommandGroup(help="Submit, follow and control jobs.", no_args_is_help=True)
@@ -316,6 +316,17 @@ def _print_events(events: Iterable[JobEvent], printer: Printer) -> None:
         printer.line(event, f"{event['created_at'][:19]} {event['type']:<16} {where:<16} {_in_words(event)}")
 
 
+def _card_in_words(event: ReportCardEvent | CriticCardEvent) -> str:
+    if event["type"] == "critic_card":
+        critic = event["data"]["card"]
+        figures = {"skill": critic.get("skill"), "explained_variance": critic.get("explained_variance")}
+        shown = [f"{name}={value:.4g}" for name, value in figures.items() if value is not None]
+        return " ".join([*shown, f"on {critic['tokens']} tokens"])
+    card = event["data"]["card"]
+    unit = "thumbs" if card.get("loss") == "pointwise" else "pairs"
+    return f"accuracy={card['overall']['accuracy']:.4g} on {card['overall']['pairs']} held-out {unit}"
+
+
 def _in_words(event: JobEvent) -> str:
     """A summary of an event in one line."""
     if event["type"] == "status_changed":
@@ -337,10 +348,8 @@ def _in_words(event: JobEvent) -> str:
     if event["type"] == "seed_finished":
         seed = event["data"]
         return f"seed {seed['seed']} ({seed['number']} of {seed['of']}) {seed.get('why') or 'done'}"
-    if event["type"] == "report_card":
-        card = event["data"]["card"]
-        unit = "thumbs" if card.get("loss") == "pointwise" else "pairs"
-        return f"accuracy={card['overall']['accuracy']:.4g} on {card['overall']['pairs']} held-out {unit}"
+    if event["type"] == "report_card" or event["type"] == "critic_card":
+        return _card_in_words(event)
     if event["type"] == "curve":
         return f"{len(event['data']['points'])} evaluations"
     names = ("text", "message", "name", "to", "path", "reason")

@@ -32,7 +32,7 @@ _FIRST_DETAIL = 900
 """Charts of this order and above, such as the learning rate, are left to the dashboard."""
 _PAST_EVENTS = ("status_changed", "stage_finished", "health", "message")
 """Types of the events before the start of the command that are shown."""
-_QUIET_EVENTS = ("metrics", "samples", "curve", "report_card", "stage_started")
+_QUIET_EVENTS = ("metrics", "samples", "critic_card", "curve", "report_card", "stage_started")
 
 
 class ChartLine(NamedTuple):

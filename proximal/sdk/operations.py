@@ -1179,14 +1179,21 @@ class Operations(Connection):
         return found
 
     def list_job_events(
-        self, job_id: str, *, after: int | None = None, types: Sequence[str] | None = None, seed: int | None = None
+        self,
+        job_id: str,
+        *,
+        after: int | None = None,
+        types: Sequence[str] | None = None,
+        step: int | None = None,
+        seed: int | None = None,
     ) -> Iterator[JobEvent]:
         """List the events of a job in order.
 
         `GET /v1/jobs/{job_id}/events`
         """
         return self._pages(
-            f"/v1/jobs/{escaped(job_id)}/events", params={"after": after, "types": commas(types), "seed": seed}
+            f"/v1/jobs/{escaped(job_id)}/events",
+            params={"after": after, "types": commas(types), "step": step, "seed": seed},
         )
 
     def get_job_metrics(

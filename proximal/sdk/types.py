@@ -659,6 +659,55 @@ class CreatedKey(TypedDict):
     """The key itself. It is shown once: the platform stores only its hash."""
 
 
+class CriticCalibration(TypedDict, closed=True):
+    """Tokens with about the same value."""
+
+    low: float
+    """Lowest value."""
+    high: float
+    """Highest value."""
+    tokens: int
+    """Their number."""
+    value: float
+    """Mean value."""
+    returns: float
+    """Mean return; equal to the mean value for a calibrated critic."""
+
+
+class CriticLength(TypedDict, closed=True):
+    """Responses of about the same length."""
+
+    low: int
+    """Tokens of the shortest one."""
+    high: int
+    """Tokens of the longest one."""
+    responses: int
+    """Their number."""
+    value: float
+    """Mean value over their tokens."""
+    returns: float
+    """Mean return over their tokens; the bias is the mean value less this."""
+
+
+class CriticPosition(TypedDict, closed=True):
+    """Tokens in the same part of their responses."""
+
+    low: float
+    """Begin of the part, as a share of the response."""
+    high: float
+    """End of the part."""
+    tokens: int
+    """Their number."""
+    value: float
+    """Mean value."""
+    returns: float
+    """Mean return."""
+    explained_variance: NotRequired[float | None]
+    """1 − Var(G − V) ÷ Var(G) over these tokens; none where the returns are equal."""
+    td_error: float
+    """Mean |δ|."""
+
+
 class CurvePoint(TypedDict, closed=True):
     """One evaluation of the held-out prompts."""
 
@@ -1011,6 +1060,10 @@ class HealthSpec(TypedDict, closed=True):
     """`objective/kl_penalty_std` above this multiple of the raw scores' standard deviation, while the mean raw score has risen by less than that deviation since the start. The KL penalty then outweighs the score of better responses. Only with the KL in the reward."""
     value_loss_spike: NotRequired[HealthRule]
     """`loss/value_avg` above this multiple of the median of its last 20 steps."""
+    critic_worse_than_mean: NotRequired[HealthRule]
+    """`critic/skill` below the limit: the mean return is a better guess than the critic. Left out are returns whose spread is below a tenth of its first value, and the critic's warm-up."""
+    critic_lags: NotRequired[HealthRule]
+    """The mean value is farther from the mean return than this multiple of the returns' standard deviation. It also is at most half as far from the mean return of one of the 20 steps before. The critic's warm-up is left out."""
     not_finite: NotRequired[HealthRule]
     """A loss or gradient is NaN or infinite more often than the limit. The step is never taken. `stop` fails in the midst of the iteration and saves nothing more. `warn` skips the step, and `roll_back` returns to the best checkpoint."""
 
@@ -3470,6 +3523,27 @@ class WriteNote(TypedDict, closed=True):
     """The response that the author has read. If the step has run again and has another one, the request is refused. Null: the present one."""
 
 
+class WrongToken(TypedDict, closed=True):
+    """A token of a response whose value is farthest from its return."""
+
+    response: int
+    """Place of the response in the batch as it was sampled, from 0. The first ones are logged as completions."""
+    position: int
+    """Place of the token in the response, from 0."""
+    before: str
+    """The text of the tokens before it; "…" begins one that is cut."""
+    text: str
+    """The token's text."""
+    after: str
+    """The text of the tokens after it; "…" ends one that is cut."""
+    value: float
+    """The critic's value of the state before the token."""
+    returns: float
+    """The return from the token on."""
+    score: float
+    """Score of the response."""
+
+
 class ProblemItem(TypedDict):
     """One of several errors."""
 
@@ -3893,6 +3967,81 @@ class CheckpointList(TypedDict):
     """Cursor of the first item."""
     last_id: str | None
     """Cursor of the last item: the next page's `after`."""
+
+
+class Critic(TypedDict, closed=True):
+    """A critic beside the returns of one batch, before it learned from them."""
+
+    responses: int
+    """Responses that the iteration learns from."""
+    tokens: int
+    """Their tokens."""
+    value: float
+    """Mean value over the tokens."""
+    returns: float
+    """Mean return over the tokens."""
+    returns_std: float
+    """Standard deviation of the returns over the tokens."""
+    explained_variance: NotRequired[float | None]
+    """1 − Var(G − V) ÷ Var(G); none where the returns are equal."""
+    skill: NotRequired[float | None]
+    """1 − mean (G − V)² ÷ Var(G): below 0 the mean return is a better guess than the critic."""
+    td_error: float
+    """Mean |δ|, δ = r + γ·V(next) − V."""
+    calibration_error: float
+    """Mean distance of value and return over the bins of `calibration`, weighted by their tokens."""
+    variance_removed: NotRequired[float | None]
+    """1 − Var(A) ÷ Var(A of a constant critic): the share of the variance of the advantages that the critic removes."""
+    rank_first: NotRequired[float | None]
+    """Spearman's correlation, over responses, of the value at the first token with the score; none where either does not vary."""
+    rank_middle: NotRequired[float | None]
+    """The same for the value at the middle token."""
+    rank_last: NotRequired[float | None]
+    """The same for the value at the last token."""
+    by_position: list[CriticPosition]
+    """Five equal parts of each response; those without a token are left out."""
+    calibration: list[CriticCalibration]
+    """At most ten bins with about as many tokens each, by value."""
+    by_length: list[CriticLength]
+    """At most four bins with about as many responses each, by length."""
+    worst: list[WrongToken]
+    """The worst token of each of the responses with the largest errors, largest first."""
+
+
+class CriticCardData(TypedDict):
+    """How good the critic was in one iteration of PPO. After a resume, a repeated step is reported again; the later report counts."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    step: int
+    """The step of the stage."""
+    card: Critic
+    """The figures."""
+
+
+class CriticCardEvent(TypedDict):
+    """How good the critic was in one iteration of PPO. After a resume, a repeated step is reported again; the later report counts."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
+    seq: int
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["critic_card"]
+    """Always `critic_card`."""
+    created_at: str
+    """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
+    stage: str | None
+    """Stage of the event; null if it concerns the whole job."""
+    step: int | None
+    """Step of the event; null if it has none."""
+    data: CriticCardData
+    """The event's own fields."""
 
 
 class CriticSpec(TypedDict, closed=True):
@@ -5353,6 +5502,7 @@ JobEvent: TypeAlias = (
     | StageStartedEvent
     | MetricsEvent
     | SamplesEvent
+    | CriticCardEvent
     | RewardMissingEvent
     | CheckpointSavedEvent
     | CheckpointDamagedEvent

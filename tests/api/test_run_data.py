@@ -25,6 +25,7 @@ from tests.api.problem_checks import problem
 from tests.core.factories import make_job, make_key, running, start_events, step
 from trainer.events import (
     CheckpointSaved,
+    CriticCard,
     Curve,
     CurvePoint,
     Event,
@@ -87,6 +88,16 @@ def test_events_in_order_by_cursor_and_type(client: TestClient, job: Job) -> Non
     )
 
 
+def test_events_of_a_step_are_those_alone(client: TestClient, job: Job) -> None:
+    def found(query: str) -> list[tuple[str, int]]:
+        shown = client.get(f"/v1/jobs/{job.id}/events?{query}").json()["data"]
+        return [(event["type"], event["step"]) for event in shown]
+
+    assert found("step=2") == [("metrics", 2), ("samples", 2)]
+    assert found("step=2&types=samples,critic_card") == [("samples", 2)]
+    assert found("step=7") == []
+
+
 TOLD: list[Event] = [
     Health(
         stage="ppo",
@@ -114,6 +125,23 @@ TOLD: list[Event] = [
                 "length_baseline": {"pairs": 10, "accuracy": 0.5, "low": 0.2, "high": 0.8},
                 "margin": 0.3,
                 "references": 4,
+            },
+        }
+    ),
+    CriticCard.model_validate(
+        {
+            "stage": "ppo",
+            "step": 3,
+            "card": {
+                **{"responses": 2, "tokens": 3, "value": 2.0, "returns": 1.5, "returns_std": 0.5, "skill": -1.0},
+                **{"td_error": 1.0, "calibration_error": 0.5, "rank_first": None},
+                "by_position": [{"low": 0.0, "high": 0.2, "tokens": 3, "value": 2.0, "returns": 1.5, "td_error": 1.0}],
+                "calibration": [{"low": 1.0, "high": 3.0, "tokens": 3, "value": 2.0, "returns": 1.5}],
+                "by_length": [{"low": 1, "high": 2, "responses": 2, "value": 2.0, "returns": 1.5}],
+                "worst": [
+                    {"response": 1, "position": 0, "before": "", "text": "a", "after": "", "value": 3.0}
+                    | {"returns": 1.0, "score": 1.0}
+                ],
             },
         }
     ),

@@ -29,6 +29,7 @@ from trainer.events.log import EventLog, finite, read
 from trainer.events.results import (
     CheckpointDamaged,
     CheckpointSaved,
+    CriticCard,
     Curve,
     CurvePoint,
     Metrics,
@@ -40,7 +41,7 @@ from trainer.events.results import (
 )
 
 __all__ = [
-    "CheckpointDamaged", "CheckpointSaved", "CommandDone", "CommandRefused", "CommandRequested", "Curve", "CurvePoint", "Event", "EventLog", "Evidence", "Health",
+    "CheckpointDamaged", "CheckpointSaved", "CommandDone", "CommandRefused", "CommandRequested", "CriticCard", "Curve", "CurvePoint", "Event", "EventLog", "Evidence", "Health",
     "KnobChanged", "Message", "Metrics", "ReportCard", "RewardMissing", "RolledBack", "RunFailed", "RunFinished", "RunStarted", "RunStopped",
     "Sample", "Samples", "SeedFinished", "StageFinished", "StagePlan", "StageStarted", "SuggestedChange", "TokenRow", "finite", "read",
 ]  # fmt: skip

@@ -25,6 +25,7 @@ from trainer.events.lifecycle import (
 from trainer.events.results import (
     CheckpointDamaged,
     CheckpointSaved,
+    CriticCard,
     Curve,
     Metrics,
     ReportCard,
@@ -37,6 +38,7 @@ Event = Annotated[
     | StageStarted
     | Metrics
     | Samples
+    | CriticCard
     | RewardMissing
     | CheckpointSaved
     | CheckpointDamaged

@@ -1,9 +1,10 @@
-"""Events with results: metrics, completions, checkpoints, curves and report cards."""
+"""Events with results: metrics, completions, critic cards, checkpoints, curves and report cards."""
 
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from trainer.events.critic_card import Critic
 from trainer.events.lifecycle import RunEvent
 from trainer.events.report_card import Card, PointwiseCard
 from trainer.spec import MissingCause, StageName
@@ -101,6 +102,18 @@ class Samples(RunEvent):
     """The step of the stage."""
     rows: list[Sample]
     """The completions."""
+
+
+class CriticCard(RunEvent):
+    """How good the critic was in one iteration of PPO. After a resume, a repeated step is reported again; the later report counts."""
+
+    type: Literal["critic_card"] = "critic_card"
+    stage: StageName
+    """The stage of the run."""
+    step: int
+    """The step of the stage."""
+    card: Critic
+    """The figures."""
 
 
 class RewardMissing(RunEvent):

@@ -17,6 +17,8 @@ class Change:
     """Path in the spec, such as `ppo.kl.coef`."""
     factor: float | None = None
     to: JsonValue = None
+    left_out: str = ""
+    """The field whose value it has where it is left out."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,12 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     "kl_outweighs_reward": (),
     "value_loss_spike": (_HALF_CRITIC_RATE,),
     "not_finite": (_HALF_RATE, _FLOAT32),
+    "critic_worse_than_mean": (Change("ppo.critic.learning_rate", factor=2),),
+    "critic_lags": (
+        Change("ppo.critic.epochs", factor=2, left_out="ppo.epochs"),
+        Change("ppo.critic.learning_rate", factor=2),
+        _HALF_RATE,
+    ),
 }
 """By rule. `kl_outweighs_reward` computes its value from the metrics of the step."""
 
@@ -60,19 +68,23 @@ def suggested_values(spec: JobSpec, changes: tuple[Change, ...]) -> list[Suggest
 
 
 def _suggested(spec: JobSpec, stored: Mapping[str, Any], change: Change) -> SuggestedValue | None:
-    *parents, name = change.field.split(".")
-    owner: Any = stored
-    for parent in parents:
-        owner = owner[parent]
-    present = owner[name]
+    present = _at(stored, change.field)
+    if present is None and change.left_out:
+        present = _at(stored, change.left_out)
     value = change.to if change.factor is None else _multiple(present, change.factor)
     if value == present or _has_no_effect(spec, change.field):
         return None
     try:
-        JobSpec.model_validate(_with(stored, [*parents, name], value))
+        JobSpec.model_validate(_with(stored, change.field.split("."), value))
     except ValidationError:
         return None
     return SuggestedValue(change.field, value, change.factor)
+
+
+def _at(stored: Any, field: str) -> Any:
+    for name in field.split("."):
+        stored = stored[name]
+    return stored
 
 
 def _multiple(present: float, factor: float) -> float:

@@ -13,6 +13,7 @@ FIRSTS = (
     "objective/scores",
     "objective/raw_scores",
     "objective/raw_scores_std",
+    "critic/returns_std",
 )
 WINDOW = 20
 
@@ -40,6 +41,8 @@ class Memory:
     """Optimizer steps skipped in all, before the present step."""
     rewards: RewardHistory = field(default_factory=RewardHistory)
     """The scores of the iterations, the present one included."""
+    returns: list[Point] = field(default_factory=list)
+    """The mean returns of the last WINDOW steps, oldest first, without the present one."""
     block_complete: bool = False
     """Whether the present step completes a block of `rewards`."""
 
@@ -55,6 +58,9 @@ class Memory:
         if "loss/value_avg" in values:
             self.value_losses.append(Point("loss/value_avg", step, values["loss/value_avg"]))
             del self.value_losses[:-WINDOW]
+        if "critic/returns" in values:
+            self.returns.append(Point("critic/returns", step, values["critic/returns"]))
+            del self.returns[:-WINDOW]
         self.skipped = values.get("health/skipped_steps", self.skipped)
         wanted = wanted_figure(values)
         if wanted and "eval/score" in values and self._is_best(wanted, values):
@@ -83,6 +89,7 @@ class Memory:
             [Point(**point) for point in state["best"]],
             state["skipped"],
             RewardHistory(blocks, Block(**first) if first else None, rewards["scores"], rewards["spreads"]),
+            [Point(**point) for point in state.get("returns", [])],
         )
 
 

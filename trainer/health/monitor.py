@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from trainer.health.changes import CHANGES, Change
 from trainer.health.history import Memory, Point
-from trainer.health.rules import RULES, RuleObservation
+from trainer.health.rule import RuleObservation
+from trainer.health.rules import RULES
 from trainer.spec import HealthRule, HealthSpec, PPOSpec
 
 Action = Literal["warn", "pause", "stop", "roll_back"]

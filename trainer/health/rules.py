@@ -5,49 +5,21 @@ events.
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from statistics import median
 
 from trainer.health.changes import Change
+from trainer.health.critic import CRITIC_RULES
 from trainer.health.history import Memory, Point, wanted_figure
 from trainer.health.reward import BLOCK
+from trainer.health.rule import Rule, RuleObservation, Values
 from trainer.spec import PPOSpec
 
-Values = Mapping[str, float]
 _ROUNDING = 1e-9
 _ENOUGH = 5
 """Smallest number of value losses with which one is compared."""
 _MOVED = 0.1
 """KL to the first policy, in nats per response, from which on a policy has moved."""
-
-
-@dataclass(frozen=True)
-class RuleObservation:
-    """The observation of a rule in one step."""
-
-    beyond: bool
-    """Whether the limit is passed and the rule's other conditions hold."""
-    observed: str
-    """The observation, as the first half of a sentence."""
-    now: list[Point]
-    against: list[Point]
-    """The values that `now` is compared with, beside the limit."""
-    suggestion: str | None = None
-    """A suggestion with the numbers of this run, in place of the rule's own."""
-    changes: tuple[Change, ...] = ()
-    """The changes of that suggestion."""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """The reading of a rule, its meaning, and the field of the spec to change."""
-
-    look: Callable[[int, Values, float, Memory], RuleObservation | None]
-    meaning: str
-    suggestion: str
-    applies: Callable[[PPOSpec, int], bool] = lambda ppo, step: True
-    """Whether the rule has a meaning after so many iterations of PPO; 0 during value pretraining."""
 
 
 def _critic_warms_up(ppo: PPOSpec, step: int) -> bool:
@@ -310,5 +282,6 @@ RULES: dict[str, Rule] = {
         "the step was not taken",
         'Lower `ppo.learning_rate`, or set `model.dtype` = "float32".',
     ),
+    **CRITIC_RULES,
 }  # fmt: skip
 """The rules by their names in the spec's `health`."""

@@ -5,6 +5,7 @@ generated from it. Names follow TRL and the N+ implementation details paper (Hua
 response tokens only, never padding.
 """
 
+from trainer.metrics.critic import CRITIC
 from trainer.metrics.evaluation import EVALUATION, HELD_OUT
 from trainer.metrics.metric import Chart, Metric
 from trainer.metrics.offline import DPO, KTO, SFT
@@ -12,6 +13,6 @@ from trainer.metrics.ppo import PPO
 from trainer.metrics.ppo_sampling import PPO_SAMPLING
 from trainer.metrics.reward_model import REWARD_MODEL
 
-METRICS: tuple[Metric, ...] = (*SFT, *REWARD_MODEL, *DPO, *KTO, *PPO, *PPO_SAMPLING, *HELD_OUT, *EVALUATION)
+METRICS: tuple[Metric, ...] = (*SFT, *REWARD_MODEL, *DPO, *KTO, *PPO, *CRITIC, *PPO_SAMPLING, *HELD_OUT, *EVALUATION)
 
 __all__ = ["METRICS", "Chart", "Metric"]

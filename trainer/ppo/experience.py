@@ -86,7 +86,7 @@ def build_experience(
         advantages_BR, returns_BR = _against_a_baseline(rewards_BR, mask_BR, spec, optimal_values, scored.rows)
     else:
         values_BR, after_B = _values(critic, scored, context)
-        lam = _lambda(scored.batch.completion_lengths_B, spec)
+        lam = policy_lambda(scored.batch.completion_lengths_B, spec)
         advantages_BR, returns_BR = gae(rewards_BR, values_BR, mask_BR, spec.advantage.gamma, lam, after_B)
         if (critic_lam := spec.critic_lambda) is not None:
             _, returns_BR = gae(rewards_BR, values_BR, mask_BR, spec.advantage.gamma, critic_lam, after_B)
@@ -117,7 +117,8 @@ def _values(critic: Model, scored: ScoredBatch, context: PPOContext) -> tuple[Te
     return before_BR, torch.where(scored.finished_B, torch.zeros_like(after_B), after_B)
 
 
-def _lambda(lengths_B: Tensor, spec: PPOSpec) -> float | Tensor:
+def policy_lambda(lengths_B: Tensor, spec: PPOSpec) -> float | Tensor:
+    """λ of the advantages: one number, or one per response (B,)."""
     alpha = spec.advantage.length_adaptive
     return spec.advantage.gae_lambda if alpha is None else length_adaptive_lambda(lengths_B, alpha)
 

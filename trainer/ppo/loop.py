@@ -81,6 +81,7 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
             metrics |= no_update_metrics(scored)
         else:
             metrics |= iteration_metrics(result, learners, state, coefficients, spec, iteration)
+            metrics |= stage.report_critic(result, turn, index)
             state.cut_steps_left = result.cut_steps_left
             old_kl, responses = kl_to_old_policy(context, result.experience), len(result.experience.scored.batch)
             state.adapt(spec, iteration, metrics["objective/kl"], old_kl, responses)

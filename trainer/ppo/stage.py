@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from trainer.errors import SpecError
-from trainer.events import Curve, Sample, TokenRow
+from trainer.events import CriticCard, Curve, Sample, TokenRow
 from trainer.health import Monitor
 from trainer.models import Model
+from trainer.ppo.critic_card import card_metrics, critic_card
 from trainer.ppo.health import HealthCallback
 from trainer.ppo.iteration_log import token_tables
 from trainer.ppo.learners import Learners
@@ -187,6 +188,13 @@ class PPOStage:
 
     def _note_missing(self, step: int, counts: Counts, held_out: bool = False) -> None:
         self.state.history.missing.note(self.session, "ppo", step, counts, held_out)
+
+    def report_critic(self, result: UpdateResult, turn: Turn, index: int) -> dict[str, float]:
+        """Report the critic card of an iteration, and return its figures as metrics; {} without a critic."""
+        card = critic_card(result.experience, turn.context.spec, self.context.codec)
+        if card is not None:
+            self.session.emit(CriticCard(stage="ppo", step=index + 1, card=card))
+        return card_metrics(card)
 
     def log_samples(self, scored: ScoredBatch, result: UpdateResult | None, turn: Turn, index: int) -> None:
         """Log some responses of the batch; after an evaluation token by token, with the first held-out prompts' responses.

@@ -60,6 +60,10 @@ class HealthSpec(Section):
     """`objective/kl_penalty_std` above this multiple of the raw scores' standard deviation, while the mean raw score has risen by less than that deviation since the start. The KL penalty then outweighs the score of better responses. Only with the KL in the reward."""
     value_loss_spike: HealthRule = _rule(20.0)
     """`loss/value_avg` above this multiple of the median of its last 20 steps."""
+    critic_worse_than_mean: HealthRule = _rule(0.0, 20)
+    """`critic/skill` below the limit: the mean return is a better guess than the critic. Left out are returns whose spread is below a tenth of its first value, and the critic's warm-up."""
+    critic_lags: HealthRule = _rule(0.5, 10)
+    """The mean value is farther from the mean return than this multiple of the returns' standard deviation. It also is at most half as far from the mean return of one of the 20 steps before. The critic's warm-up is left out."""
     not_finite: HealthRule = HealthRule(action="stop", limit=0.0)
     """A loss or gradient is NaN or infinite more often than the limit. The step is never taken. `stop` fails in the midst of the iteration and saves nothing more. `warn` skips the step, and `roll_back` returns to the best checkpoint."""
 

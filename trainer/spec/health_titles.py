@@ -16,6 +16,8 @@ RULE_TITLES: dict[str, str] = {
     "truncation": "Responses cut off",
     "kl_outweighs_reward": "KL penalty outweighs the reward",
     "value_loss_spike": "Value loss jumped",
+    "critic_worse_than_mean": "Critic worse than the mean return",
+    "critic_lags": "Critic lags behind the policy",
     "not_finite": "Numbers not finite",
 }
 """By the name of the rule in `HealthSpec`."""

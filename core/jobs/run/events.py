@@ -134,15 +134,23 @@ def _when(event: Event) -> datetime:
 
 
 def events_after(
-    session: Session, job_id: str, seq: int, limit: int, types: Sequence[str] = (), seed: int | None = None
+    session: Session,
+    job_id: str,
+    seq: int,
+    limit: int,
+    types: Sequence[str] = (),
+    seed: int | None = None,
+    step: int | None = None,
 ) -> Sequence[JobEvent]:
     """At most `limit` events of the job after number `seq`, in order. `types`: only events of these types.
 
-    `seed`: only events of this seed, in a job with several seeds.
+    `seed`: only events of this seed, in a job with several seeds. `step`: only events of this step of a stage.
     """
     query = select(JobEvent).where(JobEvent.job_id == job_id).limit(limit)
     if seed is not None:
         query = query.where(JobEvent.seed == seed)
+    if step is not None:
+        query = query.where(JobEvent.step == step)
     if not types:
         return session.scalars(query.where(JobEvent.seq > seq).order_by(JobEvent.seq)).all()
     # The first events of each type are read by its index. A condition on the types would read all events before a rare one.

@@ -18,6 +18,7 @@ WATCHED = {
     "policy/clipfrac_avg": ("clipfrac_zero", "clipfrac_high"),
     "objective/kl": ("negative_kl", None),
     "val/explained_var": ("negative_explained_variance", None),
+    "critic/skill": ("critic_worse_than_mean", None),
 }
 """Rules whose limits are the bounds of a metric's healthy range."""
 IN_WORDS = {"objective/kl": "kl_blow_up", "val/eos_rate": "truncation", "policy/approxkl_avg": "approxkl_jump"}

@@ -4218,6 +4218,275 @@ export interface components {
             text: string;
         };
         /**
+         * Critic
+         * @description A critic beside the returns of one batch, before it learned from them.
+         */
+        Critic: {
+            /**
+             * Responses
+             * @description Responses that the iteration learns from.
+             */
+            responses: number;
+            /**
+             * Tokens
+             * @description Their tokens.
+             */
+            tokens: number;
+            /**
+             * Value
+             * @description Mean value over the tokens.
+             */
+            value: number;
+            /**
+             * Returns
+             * @description Mean return over the tokens.
+             */
+            returns: number;
+            /**
+             * Returns Std
+             * @description Standard deviation of the returns over the tokens.
+             */
+            returns_std: number;
+            /**
+             * Explained Variance
+             * @description 1 − Var(G − V) ÷ Var(G); none where the returns are equal.
+             */
+            explained_variance?: number | null;
+            /**
+             * Skill
+             * @description 1 − mean (G − V)² ÷ Var(G): below 0 the mean return is a better guess than the critic.
+             */
+            skill?: number | null;
+            /**
+             * Td Error
+             * @description Mean |δ|, δ = r + γ·V(next) − V.
+             */
+            td_error: number;
+            /**
+             * Calibration Error
+             * @description Mean distance of value and return over the bins of `calibration`, weighted by their tokens.
+             */
+            calibration_error: number;
+            /**
+             * Variance Removed
+             * @description 1 − Var(A) ÷ Var(A of a constant critic): the share of the variance of the advantages that the critic removes.
+             */
+            variance_removed?: number | null;
+            /**
+             * Rank First
+             * @description Spearman's correlation, over responses, of the value at the first token with the score; none where either does not vary.
+             */
+            rank_first?: number | null;
+            /**
+             * Rank Middle
+             * @description The same for the value at the middle token.
+             */
+            rank_middle?: number | null;
+            /**
+             * Rank Last
+             * @description The same for the value at the last token.
+             */
+            rank_last?: number | null;
+            /**
+             * By Position
+             * @description Five equal parts of each response; those without a token are left out.
+             */
+            by_position: components["schemas"]["CriticPosition"][];
+            /**
+             * Calibration
+             * @description At most ten bins with about as many tokens each, by value.
+             */
+            calibration: components["schemas"]["CriticCalibration"][];
+            /**
+             * By Length
+             * @description At most four bins with about as many responses each, by length.
+             */
+            by_length: components["schemas"]["CriticLength"][];
+            /**
+             * Worst
+             * @description The worst token of each of the responses with the largest errors, largest first.
+             */
+            worst: components["schemas"]["WrongToken"][];
+        };
+        /**
+         * CriticCalibration
+         * @description Tokens with about the same value.
+         */
+        CriticCalibration: {
+            /**
+             * Low
+             * @description Lowest value.
+             */
+            low: number;
+            /**
+             * High
+             * @description Highest value.
+             */
+            high: number;
+            /**
+             * Tokens
+             * @description Their number.
+             */
+            tokens: number;
+            /**
+             * Value
+             * @description Mean value.
+             */
+            value: number;
+            /**
+             * Returns
+             * @description Mean return; equal to the mean value for a calibrated critic.
+             */
+            returns: number;
+        };
+        /**
+         * CriticCardData
+         * @description How good the critic was in one iteration of PPO. After a resume, a repeated step is reported again; the later report counts.
+         */
+        CriticCardData: {
+            /**
+             * Stage
+             * @description The stage of the run.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Step
+             * @description The step of the stage.
+             */
+            step: number;
+            /** @description The figures. */
+            card: components["schemas"]["Critic"];
+        };
+        /**
+         * CriticCardEvent
+         * @description How good the critic was in one iteration of PPO. After a resume, a repeated step is reported again; the later report counts.
+         */
+        CriticCardEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
+             * Seq
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `critic_card`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "critic_card";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
+            /**
+             * Stage
+             * @description Stage of the event; null if it concerns the whole job.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description Step of the event; null if it has none.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["CriticCardData"];
+        };
+        /**
+         * CriticLength
+         * @description Responses of about the same length.
+         */
+        CriticLength: {
+            /**
+             * Low
+             * @description Tokens of the shortest one.
+             */
+            low: number;
+            /**
+             * High
+             * @description Tokens of the longest one.
+             */
+            high: number;
+            /**
+             * Responses
+             * @description Their number.
+             */
+            responses: number;
+            /**
+             * Value
+             * @description Mean value over their tokens.
+             */
+            value: number;
+            /**
+             * Returns
+             * @description Mean return over their tokens; the bias is the mean value less this.
+             */
+            returns: number;
+        };
+        /**
+         * CriticPosition
+         * @description Tokens in the same part of their responses.
+         */
+        CriticPosition: {
+            /**
+             * Low
+             * @description Begin of the part, as a share of the response.
+             */
+            low: number;
+            /**
+             * High
+             * @description End of the part.
+             */
+            high: number;
+            /**
+             * Tokens
+             * @description Their number.
+             */
+            tokens: number;
+            /**
+             * Value
+             * @description Mean value.
+             */
+            value: number;
+            /**
+             * Returns
+             * @description Mean return.
+             */
+            returns: number;
+            /**
+             * Explained Variance
+             * @description 1 − Var(G − V) ÷ Var(G) over these tokens; none where the returns are equal.
+             */
+            explained_variance?: number | null;
+            /**
+             * Td Error
+             * @description Mean |δ|.
+             */
+            td_error: number;
+        };
+        /**
          * CriticSpec
          * @description The value function of `advantage.estimator` = "gae".
          */
@@ -6251,6 +6520,24 @@ export interface components {
              */
             value_loss_spike: components["schemas"]["HealthRule"];
             /**
+             * @description `critic/skill` below the limit: the mean return is a better guess than the critic. Left out are returns whose spread is below a tenth of its first value, and the critic's warm-up.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0,
+             *       "patience": 20
+             *     }
+             */
+            critic_worse_than_mean: components["schemas"]["HealthRule"];
+            /**
+             * @description The mean value is farther from the mean return than this multiple of the returns' standard deviation. It also is at most half as far from the mean return of one of the 20 steps before. The critic's warm-up is left out.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.5,
+             *       "patience": 10
+             *     }
+             */
+            critic_lags: components["schemas"]["HealthRule"];
+            /**
              * @description A loss or gradient is NaN or infinite more often than the limit. The step is never taken. `stop` fails in the midst of the iteration and saves nothing more. `warn` skips the step, and `roll_back` returns to the best checkpoint.
              * @default {
              *       "action": "stop",
@@ -6908,7 +7195,7 @@ export interface components {
             message: string;
         };
         /** @description An event of a job; `type` selects the fields of `data`. The stream sends the same object. */
-        JobEvent: components["schemas"]["StatusChangedEvent"] | components["schemas"]["RunStartedEvent"] | components["schemas"]["StageStartedEvent"] | components["schemas"]["MetricsEvent"] | components["schemas"]["SamplesEvent"] | components["schemas"]["RewardMissingEvent"] | components["schemas"]["CheckpointSavedEvent"] | components["schemas"]["CheckpointDamagedEvent"] | components["schemas"]["HealthEvent"] | components["schemas"]["RolledBackEvent"] | components["schemas"]["CommandRequestedEvent"] | components["schemas"]["KnobChangedEvent"] | components["schemas"]["CommandDoneEvent"] | components["schemas"]["CommandRefusedEvent"] | components["schemas"]["CurveEvent"] | components["schemas"]["ReportCardEvent"] | components["schemas"]["SeedFinishedEvent"] | components["schemas"]["StageFinishedEvent"] | components["schemas"]["MessageEvent"] | components["schemas"]["RunFinishedEvent"] | components["schemas"]["RunFailedEvent"] | components["schemas"]["RunStoppedEvent"];
+        JobEvent: components["schemas"]["StatusChangedEvent"] | components["schemas"]["RunStartedEvent"] | components["schemas"]["StageStartedEvent"] | components["schemas"]["MetricsEvent"] | components["schemas"]["SamplesEvent"] | components["schemas"]["CriticCardEvent"] | components["schemas"]["RewardMissingEvent"] | components["schemas"]["CheckpointSavedEvent"] | components["schemas"]["CheckpointDamagedEvent"] | components["schemas"]["HealthEvent"] | components["schemas"]["RolledBackEvent"] | components["schemas"]["CommandRequestedEvent"] | components["schemas"]["KnobChangedEvent"] | components["schemas"]["CommandDoneEvent"] | components["schemas"]["CommandRefusedEvent"] | components["schemas"]["CurveEvent"] | components["schemas"]["ReportCardEvent"] | components["schemas"]["SeedFinishedEvent"] | components["schemas"]["StageFinishedEvent"] | components["schemas"]["MessageEvent"] | components["schemas"]["RunFinishedEvent"] | components["schemas"]["RunFailedEvent"] | components["schemas"]["RunStoppedEvent"];
         /**
          * JobEventList
          * @description Events in order. The cursor is the sequence number.
@@ -7761,6 +8048,16 @@ export interface components {
              *         "action": "warn",
              *         "limit": 20,
              *         "patience": 1
+             *       },
+             *       "critic_worse_than_mean": {
+             *         "action": "warn",
+             *         "limit": 0,
+             *         "patience": 20
+             *       },
+             *       "critic_lags": {
+             *         "action": "warn",
+             *         "limit": 0.5,
+             *         "patience": 10
              *       },
              *       "not_finite": {
              *         "action": "stop",
@@ -14529,6 +14826,52 @@ export interface components {
             response?: string | null;
         };
         /**
+         * WrongToken
+         * @description A token of a response whose value is farthest from its return.
+         */
+        WrongToken: {
+            /**
+             * Response
+             * @description Place of the response in the batch as it was sampled, from 0. The first ones are logged as completions.
+             */
+            response: number;
+            /**
+             * Position
+             * @description Place of the token in the response, from 0.
+             */
+            position: number;
+            /**
+             * Before
+             * @description The text of the tokens before it; "…" begins one that is cut.
+             */
+            before: string;
+            /**
+             * Text
+             * @description The token's text.
+             */
+            text: string;
+            /**
+             * After
+             * @description The text of the tokens after it; "…" ends one that is cut.
+             */
+            after: string;
+            /**
+             * Value
+             * @description The critic's value of the state before the token.
+             */
+            value: number;
+            /**
+             * Returns
+             * @description The return from the token on.
+             */
+            returns: number;
+            /**
+             * Score
+             * @description Score of the response.
+             */
+            score: number;
+        };
+        /**
          * ProblemItem
          * @description One of several errors.
          */
@@ -18803,6 +19146,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only these types, separated by commas. */
                 types?: string;
+                /** @description Only events of this step of a stage. */
+                step?: number | null;
                 /** @description Only events of this seed of a job with several, without those of the whole job. */
                 seed?: number | null;
             };

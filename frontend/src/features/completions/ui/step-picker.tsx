@@ -19,9 +19,11 @@ interface StepPickerProps {
   /** The step that is shown. */
   step: number;
   chooser: StepChooser;
+  /** The things that are shown of a step. */
+  things?: string;
 }
 
-export function StepPicker({ steps, step, chooser: { place, choose } }: StepPickerProps) {
+export function StepPicker({ steps, step, chooser: { place, choose }, things = "completions" }: StepPickerProps) {
   const last = steps.length - 1;
   const index = steps.indexOf(step);
   const go = (to: number) => choose({ step: steps[Math.min(last, Math.max(0, to))] ?? null, row: null });
@@ -46,7 +48,11 @@ export function StepPicker({ steps, step, chooser: { place, choose } }: StepPick
       </Button>
       {/* A run that goes on would announce each of its steps. */}
       <output aria-live={place.step === null ? "off" : "polite"}>step {step}</output>
-      {place.step !== null && place.step !== step && <span>(step {place.step} logged no completions)</span>}
+      {place.step !== null && place.step !== step && (
+        <span>
+          (step {place.step} logged no {things})
+        </span>
+      )}
       <label>
         <input
           type="checkbox"

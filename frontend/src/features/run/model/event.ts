@@ -1,11 +1,12 @@
 import type { JobEvent, JobEventType } from "@/lib/api/types";
 
-/** Whether events of a type appear in the log. Metrics and completions have tabs of their own. */
+/** Whether events of a type appear in the log. Metrics, completions and critic cards have tabs of their own. */
 const IN_LOG: Record<JobEventType, boolean> = {
   run_started: true,
   stage_started: true,
   metrics: false,
   samples: false,
+  critic_card: false,
   reward_missing: true,
   checkpoint_saved: true,
   checkpoint_damaged: true,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { processesOf, sidesOf, stagesOf } from "@/features/run/model/spec";
+import { hasCritic, processesOf, sidesOf, stagesOf } from "@/features/run/model/spec";
 
 test("a job has the stages that its spec lists, in their order", () => {
   expect(stagesOf({ stages: ["sft", "dpo", "evaluation"] })).toEqual(["sft", "dpo", "evaluation"]);
@@ -30,3 +30,9 @@ test.each([
   [{ processes: 2, machines: 1 }, "2"],
   [{ processes: 4, machines: 2 }, "4 on each of 2 machines"],
 ])("resources %j are told as %s", (resources, told) => expect(processesOf({ resources })).toBe(told));
+
+test("PPO has a critic unless its advantages need none", () => {
+  expect(hasCritic({ ppo: { advantage: { estimator: "gae" } } })).toBe(true);
+  expect(hasCritic({ ppo: { advantage: { estimator: "sequence" } } })).toBe(false);
+  expect(hasCritic({})).toBe(true); // older versions stored no estimator
+});

@@ -8,6 +8,12 @@ interface AnySpec {
   readonly seed?: number | undefined;
   readonly seeds?: number | undefined;
   readonly resources?: { readonly processes: number; readonly machines: number } | undefined;
+  readonly ppo?:
+    | {
+        readonly advantage?: { readonly estimator?: string | undefined } | undefined;
+        readonly log_samples?: number | undefined;
+      }
+    | undefined;
   readonly evaluation?: { readonly against?: string | null | undefined; readonly judge?: unknown } | undefined;
 }
 
@@ -54,6 +60,12 @@ export function processesOf(spec: AnySpec): string | null {
   if (machines > 1) return `${processes} on each of ${machines} machines`;
   return processes > 1 ? String(processes) : null;
 }
+
+/** Whether PPO has a critic; that of an older version always has one. */
+export const hasCritic = (spec: AnySpec): boolean => (spec.ppo?.advantage?.estimator ?? "gae") === "gae";
+
+/** Completions of each batch that PPO logs. */
+export const loggedSamples = (spec: AnySpec): number => spec.ppo?.log_samples ?? 0;
 
 export const hasJudge = (spec: AnySpec): boolean => Boolean(spec.evaluation?.judge);
 

@@ -57,6 +57,18 @@ describe("reduce", () => {
     expect(run.log.map((entry) => entry.seq)).toEqual([2, 3]);
   });
 
+  test("events of each step are not in the log", () => {
+    const card = event(3, "critic_card", { stage: "ppo", step: 1, card: {} });
+    const run = reduce(emptyRun, [
+      metrics(1, 1, { kl: 1 }),
+      samples(2, 1, "a"),
+      card,
+      event(4, "message", { text: "x" }),
+    ]);
+    expect(run.log.map((entry) => entry.seq)).toEqual([4]);
+    expect(run.lastSeq).toBe(4);
+  });
+
   test("a series that an event does not touch keeps its identity, so its chart is not redrawn", () => {
     const before = reduce(emptyRun, [metrics(1, 1, { kl: 1, "eval/score": 2 })]);
     const after = reduce(before, [metrics(2, 2, { kl: 1 })]);

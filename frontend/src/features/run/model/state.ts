@@ -23,7 +23,7 @@ export interface RunState {
   readonly sampleSteps: Readonly<Record<string, readonly number[]>>;
   /** Completions that arrived live, by `sampleKey`; older steps are fetched when they are looked at. */
   readonly samples: Readonly<Record<string, readonly Sample[]>>;
-  /** Every event but metrics and samples, ascending. */
+  /** Every event but metrics, samples and critic cards, ascending. */
   readonly log: readonly JobEvent[];
   /** Whether to fetch the series anew: a step inside a bucket was run again, so its least and greatest value may not hold. */
   readonly isStale: boolean;
@@ -68,6 +68,9 @@ export const sampleKey = (stage: string, step: number): string => `${stage}/${st
 /** Steps whose completions are kept; older ones are fetched again when they are looked at. */
 const MAX_SAMPLE_STEPS = 30;
 
+/** Types that the log leaves out: a tab shows each of them, and each step has one. */
+const APART: ReadonlySet<string> = new Set(["metrics", "samples", "critic_card"]);
+
 /** Events in, new state out. Events at or before `lastSeq` are repeats and change nothing. */
 export function reduce(state: RunState, events: readonly JobEvent[]): RunState {
   const fresh = inOrder(events, state.lastSeq);
@@ -85,7 +88,7 @@ export function reduce(state: RunState, events: readonly JobEvent[]): RunState {
     ),
     log: withLog(
       state.log,
-      fresh.filter((event) => event.type !== "metrics" && event.type !== "samples"),
+      fresh.filter(({ type }) => !APART.has(type)),
     ),
   };
 }

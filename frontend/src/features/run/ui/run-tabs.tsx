@@ -4,7 +4,7 @@ import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { Note } from "@/components/card";
 import { type Choice, Tabs } from "@/components/tabs";
-import { hasJudge, sidesOf } from "@/features/run/model/spec";
+import { hasCritic, hasJudge, loggedSamples, sidesOf } from "@/features/run/model/spec";
 import { sampleKey } from "@/features/run/model/state";
 import { settled, type StageView } from "@/features/run/model/stages";
 import type { RunView } from "@/features/run/model/store";
@@ -23,6 +23,7 @@ const MachineTab = loadable(async () => (await import("@/features/run/ui/machine
 const SpecTab = loadable(async () => (await import("@/features/run/ui/spec-tab")).SpecTab);
 const ReportCardOf = loadable(async () => (await import("@/features/run/ui/report-card")).ReportCardOf);
 const CompletionsTab = loadable(async () => (await import("@/features/completions/ui")).CompletionsTab);
+const CriticTab = loadable(async () => (await import("@/features/critic/ui")).CriticTab);
 const OverOptimisation = loadable(async () => (await import("@/features/completions/ui")).OverOptimisation);
 
 interface RunTabsProps {
@@ -35,7 +36,7 @@ interface RunTabsProps {
 }
 
 export function RunTabs(props: RunTabsProps) {
-  const { stage, tab, addressOf } = props;
+  const { job, stage, tab, addressOf } = props;
   const tabs: Choice<string>[] = [
     { id: "metrics", label: stage === "evaluation" ? "Result" : "Metrics" },
     { id: "completions", label: "Completions" },
@@ -47,6 +48,7 @@ export function RunTabs(props: RunTabsProps) {
     { id: "about", label: "Notes" },
     // At the end, so that the others stay in their places when the stage changes.
     ...(stage === "ppo" ? [{ id: "over-optimisation", label: "Over-optimisation" }] : []),
+    ...(stage === "ppo" && hasCritic(job.spec) ? [{ id: "critic", label: "Critic" }] : []),
   ];
   const shown = tabs.some(({ id }) => id === tab) ? tab : "metrics";
   // The head of the page comes first, but the charts should be there with the data. Deferred, they are rendered in small steps.
@@ -85,6 +87,15 @@ function Panel({ job, view, seeds, stage, tab, isReady }: RunTabsProps & { isRea
       <>
         {note}
         <OverOptimisation {...common} key={seed} series={run.series.ppo ?? {}} summary={summary} log={run.log} />
+      </>
+    );
+  }
+  if (tab === "critic") {
+    const steps = run.series.ppo?.["critic/td_error"]?.steps ?? [];
+    return (
+      <>
+        {note}
+        <CriticTab jobId={job.id} key={seed} {...{ seed, steps, waiting }} logged={loggedSamples(job.spec)} />
       </>
     );
   }
