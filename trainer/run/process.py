@@ -84,8 +84,9 @@ def _guarded(
     a monitor: an error that ends the whole job also passes through the call for the whole.
     """
     try:
-        session.compute_on(_device(session.spec.runtime, session.world))
-        return body(session)
+        with session.hangs.watching():
+            session.compute_on(_device(session.spec.runtime, session.world))
+            return body(session)
     except Stopped:
         raise
     except Exception as error:  # the process boundary

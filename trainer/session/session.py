@@ -31,6 +31,7 @@ from trainer.models import Model, precision
 from trainer.optim.learner import require_finite
 from trainer.randomness import derive_seed
 from trainer.session.checkpoint import Checkpoints, StageResult, TrainerState
+from trainer.session.hang_watch import HangWatch
 from trainer.spec import JobSpec, StageName
 from trainer.text.codec import Tokenizer
 
@@ -55,6 +56,7 @@ class Session:
         self.checkpoints = Checkpoints(run_dir / "checkpoints", spec.checkpoints.keep_last, world, self.emit)
         self.stage: StageName | None = None
         self.step = 0
+        self.hangs = HangWatch(self.warn, self._place)
         self._log = log
         self._lease = lease
         self._stop_asked = False
@@ -82,6 +84,9 @@ class Session:
             self.log(text, warning=True)
         else:
             print(f"process {self.world.rank}: {text}", file=sys.stderr, flush=True)  # noqa: T201 events are not its to write
+
+    def _place(self) -> str:
+        return f"process {self.world.rank}, stage {self.stage}, after step {self.step}"
 
     def seed(self, *purpose: str | int) -> int:
         return derive_seed(self.spec.seed, *purpose)
@@ -111,7 +116,8 @@ class Session:
         self.emit(Samples(stage=stage, step=step, rows=rows))
 
     def save(self, stage: StageName, step: int, model: Model, tokenizer: Tokenizer, state: TrainerState) -> None:
-        path = self.checkpoints.save(stage, step, model, tokenizer, state)
+        with self.hangs.phase("save"):
+            path = self.checkpoints.save(stage, step, model, tokenizer, state)
         self.emit(CheckpointSaved(stage=stage, step=step, path=str(path.relative_to(self.run_dir)), final=False))
 
     def save_best(
@@ -125,7 +131,8 @@ class Session:
     ) -> None:
         """Save the stage's best checkpoint so far, and emit its event."""
         self.check_lease()
-        path = self.checkpoints.save_best(stage, step, model, tokenizer, metrics, state)
+        with self.hangs.phase("save"):
+            path = self.checkpoints.save_best(stage, step, model, tokenizer, metrics, state)
         relative = str(path.relative_to(self.run_dir))
         self.emit(
             CheckpointSaved(
@@ -152,7 +159,8 @@ class Session:
         self.check_lease()
         for name, value in result.summary.items():
             require_finite(torch.tensor(value), f"{stage} figure {name}")
-        path = self.checkpoints.save_final(stage, model, tokenizer, result, files, models)
+        with self.hangs.phase("save"):
+            path = self.checkpoints.save_final(stage, model, tokenizer, result, files, models)
         relative = str(path.relative_to(self.run_dir))
         if model is not None:
             self.emit(
