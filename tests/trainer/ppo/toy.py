@@ -90,7 +90,12 @@ class Codec(SimpleNamespace):
         return " ".join(map(str, ids)), ids
 
 
-CODEC: Any = Codec(stops=NO_STOPS, pad_id=0, tokenizer=SimpleNamespace(save_pretrained=lambda folder: None))
+TOKENIZER = SimpleNamespace(
+    save_pretrained=lambda folder: None,
+    decode=lambda ids, **options: "".join(map(str, ids)),
+    convert_ids_to_tokens=str,
+)
+CODEC: Any = Codec(stops=NO_STOPS, pad_id=0, tokenizer=TOKENIZER)
 
 
 def quarters(first: float) -> nn.Module:
