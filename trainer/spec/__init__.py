@@ -11,6 +11,7 @@ from trainer.spec.job import CheckpointSpec, JobSpec, ResourcesSpec, RuntimeSpec
 from trainer.spec.model import AdapterSpec, LoraSpec, ModelSpec, TokenizerSpec
 from trainer.spec.ppo import AdaptiveRateSpec, OnlineSpec, PPOSpec
 from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec, ValuePretrainingSpec
+from trainer.spec.ppo_correction import CorrectionSpec
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
@@ -54,6 +55,7 @@ __all__ = [
     "AdvantageSpec",
     "CheckpointSpec",
     "ClassifierReward",
+    "CorrectionSpec",
     "CriticSpec",
     "DPOSpec",
     "DataSpec",
