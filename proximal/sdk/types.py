@@ -612,6 +612,19 @@ class ContinueJob(TypedDict, closed=True):
     """Name of the new job. Left out: it is made from the names of the job and the round."""
 
 
+class CorrectionSpec(TypedDict, closed=True):
+    """The importance correction of the policy loss. r = π_old/π_sampler of a token."""
+
+    kind: NotRequired[Literal["none", "truncated", "mask", "sequence_truncated", "sequence_mask"] | Literal["auto"]]
+    """The constant that multiplies the policy loss of each token, and a KL in the loss. `none`: 1; `truncated`: min(r, C), C = `importance_cap` (Ionides 2008; between two engines: Yao et al. 2025); `mask`: r inside [1 − ε_low, 1 + ε_high], else 0 (DIS, SAO, arXiv 2607.07508; IcePop); `sequence_truncated`: min(s, C), s the geometric mean of r over the response; `sequence_mask`: s inside [1 − ε_low, 1 + ε_high], else 0: whole responses. `auto`: `truncated` if `importance_cap` is a number, and by default where the sampler is not the trainer, else `none`."""
+    epsilon_low: NotRequired[float]
+    """ε_low of the masks: below 1 − ε_low there is no gradient."""
+    epsilon_high: NotRequired[float]
+    """ε_high of the masks: above 1 + ε_high there is no gradient."""
+    denominator: NotRequired[Literal["old", "sampler"]]
+    """The denominator of the loss's ratio. `old`: π_old, and the weight corrects for the sampler (Hilton et al. 2022). `sampler`: π_sampler itself (bypass), so the ratio π/π_sampler is the correction. A mask then reads the ratio of each pass, and its weight is 1 or 0."""
+
+
 class CreateUpload(TypedDict, closed=True):
     """A file to send."""
 
@@ -2444,7 +2457,9 @@ class RolloutSpec(TypedDict, closed=True):
     logprobs: NotRequired[Literal["recomputed", "sampler"]]
     """Source of the old log-probabilities π_old. `recomputed`: a forward pass of the trainer over the sampled responses. With one epoch, one minibatch and no KL in the reward, this is the update's own pass. `sampler`: the sampler as it drew each token, which saves that pass. Those of the built-in engine equal the trainer's up to rounding."""
     importance_cap: NotRequired[float | Literal["auto"] | None]
-    """C of truncated importance sampling (Ionides 2008, Yao et al. 2025), which needs a recomputed π_old. The policy loss of each token, and a KL in the loss, are multiplied by min(π_old/π_sampler, C). Null (in TOML: false): no weights. `auto`: 2 with `asynchronous` or `engine` = "vllm", where the sampler is not the trainer, else no weights."""
+    """C of truncated importance sampling (Ionides 2008, Yao et al. 2025), which needs a recomputed π_old. The policy loss of each token, and a KL in the loss, are multiplied by min(π_old/π_sampler, C). Null (in TOML: false): no weights. `auto`: 2 with `asynchronous` or `engine` = "vllm", where the sampler is not the trainer, and with a `correction.kind` that truncates, else no weights."""
+    correction: NotRequired[CorrectionSpec]
+    """How the policy loss corrects for a sampler that is not π_old."""
     asynchronous: NotRequired[bool]
     """Sample the next iteration's responses while the trainer learns from this one's. The sampling policy is one step old (Noukhovitch et al. 2024), which `importance_cap` corrects. Takes one more copy of the policy's weights."""
     gpu_memory_utilization: NotRequired[float]

@@ -18,7 +18,8 @@ from trainer.ppo.losses import LOSS_METRICS
 from trainer.ppo.state import PPOState
 from trainer.ppo.update import UpdateResult
 from trainer.rewards.missing import present
-from trainer.rollout.batch import ScoredBatch, off_policy_metrics
+from trainer.rollout.batch import ScoredBatch
+from trainer.rollout.correction import gap_metrics
 from trainer.sampling import Response
 from trainer.spec import PPOSpec
 from trainer.text.codec import Tokenizer
@@ -132,7 +133,9 @@ def experience_metrics(experience: Experience) -> dict[str, float]:
     if experience.values_BR is not None:
         values["val/explained_var"] = explained_variance(experience.values_BR, experience.returns_BR, mask_BR)
     if scored.sampler_logprobs_BR is not None:
-        values |= off_policy_metrics(scored.logprobs_BR, scored.sampler_logprobs_BR, mask_BR, scored.importance_BR)
+        values |= gap_metrics(
+            scored.logprobs_BR, scored.sampler_logprobs_BR, mask_BR, scored.correction, scored.rounding
+        )
     if scored.initial_logprobs_BR is not None:
         drift_BR = scored.logprobs_BR - scored.initial_logprobs_BR
         values["objective/kl_initial"] = float(masked_sum(drift_BR, mask_BR)) / count

@@ -1,7 +1,7 @@
 """The gradient of one optimizer step, micro-batch by micro-batch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -23,7 +23,7 @@ from trainer.ppo.experience import Experience
 from trainer.ppo.kl import KLCoefficients, kl_loss
 from trainer.ppo.learners import Learners
 from trainer.ppo.losses import PolicyLoss, PolicyTokens, StepMean, policy_loss, value_loss
-from trainer.rollout.batch import importance_weights
+from trainer.rollout.correction import CorrectedTokens
 from trainer.spec import PPOSpec
 
 Sums = dict[str, Tensor]
@@ -194,8 +194,8 @@ class Minibatch:
         spec, mask_BR = self.spec.policy_loss, part.mask_BR
         # in the only step of an iteration the policy is π_old itself, and every ratio is exactly 1
         old_BR = logprobs_BR.detach() if part.old_logprobs_BR is None else part.old_logprobs_BR
-        weights_BR = self._importance(old_BR, part)
-        tokens = PolicyTokens(logprobs_BR, old_BR, part.reference_logprobs_BR, part.advantages_BR, mask_BR)
+        denominator_BR, weights_BR, kept_BR = self._correct(logprobs_BR, old_BR, part)
+        tokens = PolicyTokens(logprobs_BR, denominator_BR, part.reference_logprobs_BR, part.advantages_BR, mask_BR)
         kind = policy_loss(spec, self.coefficients.old_policy)
         loss, clipped_BR = kind.share(tokens, weights_BR, self.mean, where)
         metrics = {"policy_loss": loss.detach()}
@@ -204,27 +204,28 @@ class Minibatch:
                 self.spec.kl.estimator,
                 logprobs_BR,
                 part.reference_logprobs_BR,
-                old_BR,
+                denominator_BR,
                 self.spec.kl.unbiased_gradient,
             )
             kl = self.mean.share(kl_BR * weights_BR, mask_BR, where)
             loss, metrics["kl_loss"] = loss + self.coefficients.reference * kl, kl.detach()
         if spec.entropy_coef:
-            loss = loss - spec.entropy_coef * self.mean.share(entropy_BR, mask_BR, where)
+            loss = loss - spec.entropy_coef * self.mean.share(entropy_BR * kept_BR, mask_BR, where)
         if self.spec.positive_examples is not None and self.positive_mean is not None:
             imitation = self.positive_mean.share(-logprobs_BR, mask_BR, where)
             loss, metrics["positive_loss"] = loss + self.spec.positive_examples.coef * imitation, imitation.detach()
         metrics[_MINIMISED] = loss.detach()
-        metrics |= self._policy_metrics(kind, tokens, entropy_BR, clipped_BR)
+        moved = replace(tokens, old_logprobs_BR=old_BR)
+        metrics |= self._policy_metrics(kind, moved, entropy_BR, clipped_BR)
         clipped_BR = torch.zeros_like(mask_BR) if clipped_BR is None else clipped_BR
         return loss, metrics, PerToken(clipped_BR, old_BR, logprobs_BR.detach(), entropy_BR.detach())
 
-    def _importance(self, old_logprobs_BR: Tensor, part: MicroBatch) -> Tensor | float:
-        """Weight of each token's loss; 1 if tokens are not weighted."""
-        cap = self.experience.scored.importance_cap
-        if cap is None or part.sampler_logprobs_BR is None:
-            return 1.0
-        return importance_weights(old_logprobs_BR, part.sampler_logprobs_BR, cap)
+    def _correct(self, logprobs_BR: Tensor, old_logprobs_BR: Tensor, part: MicroBatch) -> CorrectedTokens:
+        """Return the denominator of the loss's ratio and the weight of each token; π_old and 1 without a correction."""
+        correction, sampler_BR = self.experience.scored.correction, part.sampler_logprobs_BR
+        if correction is None or sampler_BR is None:
+            return CorrectedTokens(old_logprobs_BR, 1.0, 1.0)
+        return correction.apply(logprobs_BR, old_logprobs_BR, sampler_BR, part.mask_BR)
 
     @torch.no_grad()
     def _policy_metrics(

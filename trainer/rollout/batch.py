@@ -14,10 +14,12 @@ from torch import Tensor
 
 from trainer.distributed import SINGLE, World
 from trainer.models import Model, present
+from trainer.models.rounding import HARMLESS
 from trainer.models.sequences import Batch, completion_logprobs, on_device
 from trainer.optim.micro_batches import AtOnce, BatchLimits, limits
 from trainer.rewards.base import RewardInput, Scores
 from trainer.rollout.context import PPOContext
+from trainer.rollout.correction import Correction, beyond_rounding, correction_for
 from trainer.rollout.shaping import missing_eos
 from trainer.sampling import Response
 from trainer.spec import ShapingSpec
@@ -45,8 +47,10 @@ class ScoredBatch:
     seconds: dict[str, float]
     sampler_logprobs_BR: Tensor | None = None
     """log μ; None if the sampler does not report it or if it is `logprobs_BR` itself."""
-    importance_cap: float | None = None
-    """C of the importance weights; None: tokens are not weighted."""
+    correction: Correction | None = None
+    """How the policy loss corrects for μ; None: not at all."""
+    rounding: float = HARMLESS.mean
+    """|log π_old − log μ| of a token that rounding explains."""
     rows: Sequence[int] | None = None
     """Places of the responses in the batch as it was sampled; None: they are all of it."""
 
@@ -85,13 +89,6 @@ class ScoredBatch:
         from the sampler. Available after the update, or earlier if the spec asks for a pass before it."""
         assert self.old_logprobs_BR is not None
         return self.old_logprobs_BR
-
-    @property
-    def importance_BR(self) -> Tensor | None:
-        """Weight of each token's policy loss and of its KL in the loss; None if tokens are not weighted."""
-        if self.importance_cap is None or self.sampler_logprobs_BR is None:
-            return None
-        return importance_weights(self.logprobs_BR, self.sampler_logprobs_BR, self.importance_cap)
 
     @property
     def kl_BR(self) -> Tensor:
@@ -218,8 +215,15 @@ def score(
         with_missing_eos(rewards, answers, spec.shaping).to(reference_BR),
         {"time/score": time.perf_counter() - began},
         sampler_BR,
-        spec.rollout.cap,
+        correction_for(spec.rollout),
+        _rounding(context),
     )
+
+
+def _rounding(context: PPOContext) -> float:
+    """|log π_old − log μ| of a token that rounding explains. The kernels of another engine may round as in bfloat16."""
+    dtype = torch.float32 if context.models.sampler.engine is None else torch.bfloat16
+    return beyond_rounding(context.models.policy, dtype)
 
 
 def with_missing_eos(rewards: Scores, answers: Sequence[RewardInput], spec: ShapingSpec) -> Tensor:
@@ -274,25 +278,3 @@ def sampler_logprobs(responses: Sequence[Response], like_BR: Tensor) -> Tensor |
         return None
     width = like_BR.shape[1]
     return torch.tensor([(row or []) + [0.0] * (width - len(row or [])) for row in rows]).to(like_BR)
-
-
-def importance_weights(logprobs_BR: Tensor, sampler_logprobs_BR: Tensor, cap: float) -> Tensor:
-    """min(π_old/μ, cap) of each token; exactly 1 where the two are equal, and outside the mask.
-
-    The weights turn a mean over μ's tokens into one over π_old's. The cap bounds their variance (truncated importance
-    sampling: Ionides 2008; for samplers of another precision: Yao et al. 2025).
-    """
-    return (logprobs_BR - sampler_logprobs_BR).exp().clamp(max=cap)
-
-
-def off_policy_metrics(
-    logprobs_BR: Tensor, sampler_logprobs_BR: Tensor, mask_BR: Tensor, weights_BR: Tensor | None
-) -> dict[str, float]:
-    """Mean and maximum of |log π_old − log μ| over the tokens; minimum, mean and maximum of the importance weights."""
-    gaps = (logprobs_BR - sampler_logprobs_BR).abs()[mask_BR]
-    metrics = {"sampling/logp_difference/mean": float(gaps.mean()), "sampling/logp_difference/max": float(gaps.max())}
-    if weights_BR is None:
-        return metrics
-    weights = weights_BR[mask_BR]
-    named = {"min": weights.min(), "mean": weights.mean(), "max": weights.max()}
-    return metrics | {f"sampling/importance_sampling_ratio/{name}": float(value) for name, value in named.items()}

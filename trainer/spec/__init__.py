@@ -17,6 +17,7 @@ from trainer.spec.ppo_advantage import (
     ValueClassificationSpec,
     ValuePretrainingSpec,
 )
+from trainer.spec.ppo_correction import CorrectionSpec
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
@@ -60,6 +61,7 @@ __all__ = [
     "AdvantageSpec",
     "CheckpointSpec",
     "ClassifierReward",
+    "CorrectionSpec",
     "CriticSpec",
     "DPOSpec",
     "DataSpec",

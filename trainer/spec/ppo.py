@@ -168,6 +168,7 @@ class PPOSpec(OptimizerSpec):
         if self.online is not None and self.online.rounds > self.steps:
             raise ValueError(f"`online.rounds` ({self.online.rounds}) must not be more than `steps` ({self.steps})")
         self._policy_loss_fits()
+        self._correction_fits()
         self._rate_fits()
         return self
 
@@ -213,6 +214,31 @@ class PPOSpec(OptimizerSpec):
             raise ValueError(f"{named} holds the tie to the reference itself (`policy_loss.beta`): set `kl.coef` = 0")
         if not traits.per_token and self.rollout.importance_cap not in ("auto", None):
             raise ValueError(f"`rollout.importance_cap` has no effect with {named}")
+        if not traits.per_token:
+            self.rollout.refuse_idle(["correction"], f"with {named}")
+
+    def _correction_fits(self) -> None:
+        """Raise ValueError for a ratio to the sampler where the loss has no such ratio, or where its gradient is wrong."""
+        correction, loss, kl = self.rollout.correction, self.policy_loss, self.kl
+        if not correction.bypasses:
+            return
+        named = '`rollout.correction.denominator` = "sampler"'
+        if not loss.traits.has_ratio:
+            raise ValueError(
+                f'{named} needs a loss of the ratio π/π_old: "clipped" or "unclipped". `policy_loss.kind` = '
+                f'"{loss.kind}" would stay uncorrected'
+            )
+        if correction.masks and self.epochs > 1:
+            raise ValueError(
+                f"a mask with {named} and `epochs` = {self.epochs}: the mask reads π/π_sampler, which the first pass has moved. "
+                "Later passes would drop the tokens that the update itself moved most, whatever the gap to the sampler. Set "
+                '`epochs` = 1, or `rollout.correction.denominator` = "old"'
+            )
+        if kl.placement == "loss" and not kl.unbiased_gradient:
+            raise ValueError(
+                f"{named} leaves the KL in the loss without a weight where `kl.unbiased_gradient` = false: its tokens are the "
+                'sampler\'s. Set `kl.unbiased_gradient` = true, or `rollout.correction.denominator` = "old"'
+            )
 
     @property
     def accumulates(self) -> bool:

@@ -26,8 +26,10 @@ class LossKind:
     """The fields that this kind reads, of those that only some kinds read. The spec refuses a change of the others."""
     clips: bool = False
     """Whether a clip can decide the loss of a token. Then there is a clip fraction, a column `clipped` and the rule `clipfrac_zero`."""
+    has_ratio: bool = False
+    """Whether the gradient is that of the ratio π/π_old, for which `rollout.correction.denominator` can put another denominator."""
     per_token: bool = True
-    """Whether each token has a loss, which `aggregation` averages and `rollout.importance_cap` weights. False: a mean over responses."""
+    """Whether each token has a loss, which `aggregation` averages and `rollout.correction` weights. False: a mean over responses."""
     holds_reference: bool = False
     """Whether `beta` holds the policy near the reference. Then `kl.coef` must be 0."""
     check_advantage: Callable[[AdvantageSpec], None] | None = None
@@ -51,8 +53,9 @@ LOSS_KINDS: dict[LossName, LossKind] = {
         "max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7)",
         options=("clip_range", "clip_range_high", "dual_clip"),
         clips=True,
+        has_ratio=True,
     ),
-    "unclipped": LossKind("−Aρ"),
+    "unclipped": LossKind("−Aρ", has_ratio=True),
     "reinforce": LossKind("−A·log π"),
     "kl_penalty": LossKind("−Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4)", options=("beta", "old_kl_target")),
     "least_squares": LossKind(

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import field_validator, model_validator
 
+from trainer.spec.ppo_correction import CorrectionName, CorrectionSpec
 from trainer.spec.section import Fraction, Positive, PositiveInt, Section
 
 _VLLM_MIN_TEMPERATURE = 0.01
@@ -21,7 +22,9 @@ class RolloutSpec(Section):
     logprobs: Literal["recomputed", "sampler"] = "recomputed"
     """Source of the old log-probabilities π_old. `recomputed`: a forward pass of the trainer over the sampled responses. With one epoch, one minibatch and no KL in the reward, this is the update's own pass. `sampler`: the sampler as it drew each token, which saves that pass. Those of the built-in engine equal the trainer's up to rounding."""
     importance_cap: Positive | Literal["auto"] | None = "auto"
-    """C of truncated importance sampling (Ionides 2008, Yao et al. 2025), which needs a recomputed π_old. The policy loss of each token, and a KL in the loss, are multiplied by min(π_old/π_sampler, C). Null (in TOML: false): no weights. `auto`: 2 with `asynchronous` or `engine` = "vllm", where the sampler is not the trainer, else no weights."""
+    """C of truncated importance sampling (Ionides 2008, Yao et al. 2025), which needs a recomputed π_old. The policy loss of each token, and a KL in the loss, are multiplied by min(π_old/π_sampler, C). Null (in TOML: false): no weights. `auto`: 2 with `asynchronous` or `engine` = "vllm", where the sampler is not the trainer, and with a `correction.kind` that truncates, else no weights."""
+    correction: CorrectionSpec = CorrectionSpec()
+    """How the policy loss corrects for a sampler that is not π_old."""
     asynchronous: bool = False
     """Sample the next iteration's responses while the trainer learns from this one's. The sampling policy is one step old (Noukhovitch et al. 2024), which `importance_cap` corrects. Takes one more copy of the policy's weights."""
     gpu_memory_utilization: Fraction = 0.3
@@ -50,12 +53,23 @@ class RolloutSpec(Section):
             without = f'with `engine` = "{self.engine}": it is the built-in one\'s'
             self.refuse_idle(["logprobs", "asynchronous"], without)
         if self.logprobs == "sampler":
-            self.refuse_idle(["importance_cap"], 'with `logprobs` = "sampler": π_old is the sampler\'s')
+            self.refuse_idle(["importance_cap", "correction"], 'with `logprobs` = "sampler": π_old is the sampler\'s')
             if self.asynchronous:
                 raise ValueError(
                     '`asynchronous` needs `logprobs` = "recomputed": the sampler is a policy of one step before'
                 )
+        self._correction_fits()
         return self
+
+    def _correction_fits(self) -> None:
+        spec, named = self.correction, f'`correction.kind` = "{self.correction.kind}"'
+        if spec.bypasses:
+            because = 'with `correction.denominator` = "sampler": π/π_sampler holds the weight already'
+            self.refuse_idle(["importance_cap"], because)
+        elif spec.truncates and self.importance_cap is None:
+            raise ValueError(f'{named} needs a cap: leave `importance_cap` out, or set `correction.kind` = "none"')
+        elif spec.kind != "auto" and not spec.truncates:
+            self.refuse_idle(["importance_cap"], f"with {named}")
 
     def refuse_temperature(self, name: str, temperature: float) -> None:
         """Raise ValueError for a temperature that vLLM would raise to another one without an error."""
@@ -67,7 +81,16 @@ class RolloutSpec(Section):
 
     @property
     def cap(self) -> float | None:
-        """C, or None if the loss has no importance weights."""
+        """C, or None if no weight is truncated."""
         if self.importance_cap != "auto":
             return self.importance_cap
-        return 2.0 if self.asynchronous or self.engine == "vllm" else None
+        by_default = self.correction.kind == "auto" and not self.correction.bypasses
+        default = by_default and (self.asynchronous or self.engine == "vllm")
+        return 2.0 if default or self.correction.truncates else None
+
+    @property
+    def correction_kind(self) -> CorrectionName:
+        """The kind that holds, also where the spec leaves it to "auto"."""
+        if self.correction.kind != "auto":
+            return self.correction.kind
+        return "none" if self.cap is None else "truncated"

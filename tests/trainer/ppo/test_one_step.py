@@ -43,6 +43,10 @@ CASES: dict[str, dict[str, Any]] = {
     "unclipped, no critic": {"advantage": NO_CRITIC, "policy_loss": {"kind": "unclipped"}},
     "kl penalty": {"advantage": NO_CRITIC, "policy_loss": {"kind": "kl_penalty", "beta": 2.0}},
     "importance weights": {**IN_LOSS, "advantage": NO_CRITIC, "rollout": {"importance_cap": 1.5}},
+    "a mask": {**IN_LOSS, "advantage": NO_CRITIC, "rollout": {"correction": {"kind": "sequence_mask"}}},
+    "a mask with a bypass": {
+        **IN_LOSS, "advantage": NO_CRITIC, "rollout": {"correction": {"kind": "mask", "denominator": "sampler"}},
+    },
     "least squares": {
         "advantage": {**NO_CRITIC, "baseline": "optimal_value"}, "policy_loss": {"kind": "least_squares"},
     },

@@ -1,7 +1,6 @@
 """The parts of one batch of experience, with each response checked by itself."""
 
 from dataclasses import replace
-from math import log
 
 import pytest
 import torch
@@ -22,7 +21,7 @@ from trainer.ppo.experience import Experience
 from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
 from trainer.ppo.update import update
-from trainer.rollout.batch import importance_weights, off_policy_metrics, sample_and_score, sampler_logprobs
+from trainer.rollout.batch import sample_and_score, sampler_logprobs
 from trainer.sampling import Response
 from trainer.spec import PPOSpec
 from trainer.text.codec import TokenizedPrompt
@@ -114,24 +113,6 @@ def test_the_micro_batch_split_changes_no_experience() -> None:
         torch.testing.assert_close(getattr(split, name), getattr(whole, name), **tolerance.outputs())
 
 
-# Responses of a sampler that is not the policy: the weights by hand, and what the loss makes of them.
-def test_importance_weights_are_probability_ratios_up_to_the_cap() -> None:
-    own = torch.tensor([[log(0.5), log(0.2), log(0.9), 0.0]])
-    sampler = torch.tensor([[log(0.4), log(0.4), log(0.1), 0.0]])  # ratios 1.25, 0.5, 9, and a pad
-    weights = importance_weights(own, sampler, 2.0)
-    torch.testing.assert_close(weights, torch.tensor([[1.25, 0.5, 2.0, 1.0]]))
-    figures = off_policy_metrics(own, sampler, torch.tensor([[True, True, True, False]]), weights)
-    expected = {"min": 0.5, "mean": 3.75 / 3, "max": 2.0}
-    assert {name.split("/")[-1]: value for name, value in figures.items() if "ratio" in name} == pytest.approx(expected)
-    assert figures["sampling/logp_difference/mean"] == pytest.approx((log(1.25) + log(2) + log(9)) / 3)
-    assert figures["sampling/logp_difference/max"] == pytest.approx(log(9))
-
-
-def test_importance_weights_of_equal_logprobs_are_exactly_1() -> None:
-    logprobs = torch.randn(3, 5)
-    assert torch.equal(importance_weights(logprobs, logprobs, 1.0), torch.ones(3, 5))
-
-
 def test_sampler_logprobs_missing_for_one_response_gives_none() -> None:
     like = torch.zeros(2, 3)
     assert sampler_logprobs([Response([2], False, [-0.5]), Response([3], False)], like) is None
@@ -150,8 +131,7 @@ def test_the_loss_of_each_token_is_multiplied_by_its_weight() -> None:
     for weights, factors in ((pattern, ones), (ones, pattern), (ones, ones)):
         cast = cast_for(spec)
         found = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
-        assert found.scored.importance_BR is not None  # all but 1, by rounding
-        torch.testing.assert_close(found.scored.importance_BR, torch.ones_like(found.scored.importance_BR))
+        torch.testing.assert_close(found.scored.sampler_logprobs_BR, found.scored.logprobs_BR, **tolerance.outputs())
         width = found.advantages_BR.shape[1]
         sampler_BR = found.scored.logprobs_BR - weights[:, :width].log()
         scored = replace(found.scored, sampler_logprobs_BR=sampler_BR)

@@ -4117,6 +4117,37 @@ export interface components {
             name?: string | null;
         };
         /**
+         * CorrectionSpec
+         * @description The importance correction of the policy loss. r = π_old/π_sampler of a token.
+         */
+        CorrectionSpec: {
+            /**
+             * Kind
+             * @description The constant that multiplies the policy loss of each token, and a KL in the loss. `none`: 1; `truncated`: min(r, C), C = `importance_cap` (Ionides 2008; between two engines: Yao et al. 2025); `mask`: r inside [1 − ε_low, 1 + ε_high], else 0 (DIS, SAO, arXiv 2607.07508; IcePop); `sequence_truncated`: min(s, C), s the geometric mean of r over the response; `sequence_mask`: s inside [1 − ε_low, 1 + ε_high], else 0: whole responses. `auto`: `truncated` if `importance_cap` is a number, and by default where the sampler is not the trainer, else `none`.
+             * @default auto
+             */
+            kind: ("none" | "truncated" | "mask" | "sequence_truncated" | "sequence_mask") | "auto";
+            /**
+             * Epsilon Low
+             * @description ε_low of the masks: below 1 − ε_low there is no gradient.
+             * @default 0.5
+             */
+            epsilon_low: number;
+            /**
+             * Epsilon High
+             * @description ε_high of the masks: above 1 + ε_high there is no gradient.
+             * @default 1
+             */
+            epsilon_high: number;
+            /**
+             * Denominator
+             * @description The denominator of the loss's ratio. `old`: π_old, and the weight corrects for the sampler (Hilton et al. 2022). `sampler`: π_sampler itself (bypass), so the ratio π/π_sampler is the correction. A mask then reads the ratio of each pass, and its weight is 1 or 0.
+             * @default old
+             * @enum {string}
+             */
+            denominator: "old" | "sampler";
+        };
+        /**
          * CreateUpload
          * @description A file to send.
          */
@@ -7884,6 +7915,12 @@ export interface components {
              *       "temperature": 1,
              *       "rollout": {
              *         "asynchronous": false,
+             *         "correction": {
+             *           "denominator": "old",
+             *           "epsilon_high": 1,
+             *           "epsilon_low": 0.5,
+             *           "kind": "auto"
+             *         },
              *         "decode": "auto",
              *         "engine": "built_in",
              *         "gpu_memory_utilization": 0.3,
@@ -9951,6 +9988,12 @@ export interface components {
              *       "decode": "auto",
              *       "logprobs": "recomputed",
              *       "importance_cap": "auto",
+             *       "correction": {
+             *         "denominator": "old",
+             *         "epsilon_high": 1,
+             *         "epsilon_low": 0.5,
+             *         "kind": "auto"
+             *       },
              *       "asynchronous": false,
              *       "gpu_memory_utilization": 0.3
              *     }
@@ -11561,10 +11604,20 @@ export interface components {
             logprobs: "recomputed" | "sampler";
             /**
              * Importance Cap
-             * @description C of truncated importance sampling (Ionides 2008, Yao et al. 2025), which needs a recomputed π_old. The policy loss of each token, and a KL in the loss, are multiplied by min(π_old/π_sampler, C). Null (in TOML: false): no weights. `auto`: 2 with `asynchronous` or `engine` = "vllm", where the sampler is not the trainer, else no weights.
+             * @description C of truncated importance sampling (Ionides 2008, Yao et al. 2025), which needs a recomputed π_old. The policy loss of each token, and a KL in the loss, are multiplied by min(π_old/π_sampler, C). Null (in TOML: false): no weights. `auto`: 2 with `asynchronous` or `engine` = "vllm", where the sampler is not the trainer, and with a `correction.kind` that truncates, else no weights.
              * @default auto
              */
             importance_cap: number | "auto" | null;
+            /**
+             * @description How the policy loss corrects for a sampler that is not π_old.
+             * @default {
+             *       "kind": "auto",
+             *       "epsilon_low": 0.5,
+             *       "epsilon_high": 1,
+             *       "denominator": "old"
+             *     }
+             */
+            correction: components["schemas"]["CorrectionSpec"];
             /**
              * Asynchronous
              * @description Sample the next iteration's responses while the trainer learns from this one's. The sampling policy is one step old (Noukhovitch et al. 2024), which `importance_cap` corrects. Takes one more copy of the policy's weights.
