@@ -48,7 +48,7 @@ PPO_SAMPLING = [
         "Sampled tokens that the policy finds more than twice as likely as the sampler did. Together with those below ½ it shows the side of a gap.",
         advice="Much on both sides: the sampler is older than the policy, or at a higher temperature.",
         unit="share",
-        chart=Chart("Tokens off the sampler", 140, "policy surer"),
+        chart=Chart("Tokens off the sampler", 142, "policy surer"),
     ),
     Metric(
         "ppo",
