@@ -1077,6 +1077,10 @@ class HealthSpec(TypedDict, closed=True):
     """`critic/skill` below the limit: the mean return is a better guess than the critic. Left out are returns whose spread is below a tenth of its first value, and the critic's warm-up."""
     critic_lags: NotRequired[HealthRule]
     """The mean value is farther from the mean return than this multiple of the returns' standard deviation. It also is at most half as far from the mean return of one of the 20 steps before. The critic's warm-up is left out."""
+    sampler_gap: NotRequired[HealthRule]
+    """`sampling/ratio/outside` above the limit: on this share of the tokens the sampler and the policy lie apart by more than a factor of 2."""
+    sampler_differs: NotRequired[HealthRule]
+    """`sampling/ratio/beyond_rounding` above the limit: on this share of the tokens the sampler computes something else than the policy. Not with `ppo.rollout.asynchronous`, where it is an older policy."""
     not_finite: NotRequired[HealthRule]
     """A loss or gradient is NaN or infinite more often than the limit. The step is never taken. `stop` fails in the midst of the iteration and saves nothing more. `warn` skips the step, and `roll_back` returns to the best checkpoint."""
 
@@ -3215,6 +3219,8 @@ class TokenRow(TypedDict, closed=True):
     """Entropy of the policy's distribution at this token, in nats, in the last pass over the response."""
     ratio: NotRequired[float | None]
     """π/π_old of the token in the last pass over the response; 1 where the policy had taken no step before it."""
+    sampler_gap: NotRequired[float | None]
+    """log π_old − log π_sampler of the token, in nats; none where the sampler's numbers are π_old's, or unknown."""
     special: NotRequired[bool | None]
     """Whether it is a special token, such as EOS; none in logs from before it was reported."""
 

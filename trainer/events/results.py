@@ -49,6 +49,8 @@ class TokenRow(BaseModel):
     """Entropy of the policy's distribution at this token, in nats, in the last pass over the response."""
     ratio: float | None = None
     """π/π_old of the token in the last pass over the response; 1 where the policy had taken no step before it."""
+    sampler_gap: float | None = None
+    """log π_old − log π_sampler of the token, in nats; none where the sampler's numbers are π_old's, or unknown."""
     special: bool | None = None
     """Whether it is a special token, such as EOS; none in logs from before it was reported."""
 

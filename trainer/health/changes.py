@@ -34,6 +34,7 @@ _MORE_KL = Change("ppo.kl.coef", factor=2)
 _HALF_RATE = Change("ppo.learning_rate", factor=0.5)
 _HALF_CRITIC_RATE = Change("ppo.critic.learning_rate", factor=0.5)
 _FLOAT32 = Change("model.dtype", to="float32")
+_MASK = Change("ppo.rollout.correction.kind", to="mask")
 CHANGES: dict[str, tuple[Change, ...]] = {
     "kl_blow_up": (_MORE_KL, _HALF_RATE),
     "negative_kl": (_FLOAT32, _HALF_RATE),
@@ -50,6 +51,8 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     "truncation": (Change("ppo.max_new_tokens", factor=2),),
     "kl_outweighs_reward": (),
     "value_loss_spike": (_HALF_CRITIC_RATE,),
+    "sampler_gap": (_MASK, _HALF_RATE),
+    "sampler_differs": (_MASK,),
     "not_finite": (_HALF_RATE, _FLOAT32),
     "critic_worse_than_mean": (Change("ppo.critic.learning_rate", factor=2),),
     "critic_lags": (

@@ -277,6 +277,19 @@ RULES: dict[str, Rule] = {
         "the returns, or the critic, jumped",
         "Lower `ppo.critic.learning_rate`, or bound the scores with `ppo.shaping.clip`.",
     ),
+    "sampler_gap": Rule(
+        _above("sampling/ratio/outside"),
+        "the responses are those of another policy, and the loss takes them for its own",
+        'Set `ppo.rollout.correction.kind` = "mask", and lower `ppo.learning_rate` if the sampler is older than the policy. '
+        "`sampling/ratio/mean`, `sampling/ratio/above` and `sampling/ratio/below` show which side is wrong.",
+    ),
+    "sampler_differs": Rule(
+        _above("sampling/ratio/beyond_rounding"),
+        "sampler and policy should have the same weights, and rounding does not explain the difference",
+        "Compare precision, temperature and filters of the sampler with those of the policy, and keep `ppo.self_test` on. "
+        '`ppo.rollout.correction.kind` = "mask" limits the damage.',
+        lambda ppo, step: not ppo.rollout.asynchronous,
+    ),
     "not_finite": Rule(
         _not_finite,
         "the step was not taken",

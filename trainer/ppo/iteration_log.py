@@ -190,6 +190,7 @@ def token_tables(result: UpdateResult, tokenizer: Tokenizer, spec: PPOSpec) -> l
         "value": experience.values_BR,
         "advantage": experience.advantages_BR,
         "reward": experience.rewards_BR,
+        "sampler_gap": scored.sampler_gap_BR,
     }
     if last is not None:
         columns |= {"entropy": last.entropy_BR, "ratio": (last.logprobs_BR - last.old_logprobs_BR).exp()}

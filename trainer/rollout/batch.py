@@ -91,6 +91,11 @@ class ScoredBatch:
         return self.old_logprobs_BR
 
     @property
+    def sampler_gap_BR(self) -> Tensor | None:
+        """log π_old − log μ of each token; None if the sampler's log-probabilities are unknown or π_old's."""
+        return None if self.sampler_logprobs_BR is None else self.logprobs_BR - self.sampler_logprobs_BR
+
+    @property
     def kl_BR(self) -> Tensor:
         """k1 estimate of KL(π ‖ π_ref) at each token."""
         return self.logprobs_BR - self.reference_logprobs_BR

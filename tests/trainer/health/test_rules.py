@@ -15,6 +15,7 @@ HEALTHY = {
     "policy/approxkl_avg": 0.02, "lr": 1e-6,
     "val/explained_var": 0.4, "val/response_length": 20.0, "val/eos_rate": 0.9, "loss/value_avg": 0.3,
     "health/skipped_steps": 0.0, "objective/raw_scores": 0.5, "objective/raw_scores_std": 0.2, "objective/kl_penalty_std": 0.1,
+    "sampling/ratio/outside": 0.0, "sampling/ratio/beyond_rounding": 0.0,
 }  # fmt: skip
 
 
@@ -49,6 +50,8 @@ def test_a_healthy_run_sets_nothing_off() -> None:
         ("truncation", {"val/eos_rate": 0.29}, 10),
         ("value_loss_spike", {"loss/value_avg": 6.1}, 1),
         ("kl_outweighs_reward", {"objective/kl_penalty_std": 0.11}, 10),
+        ("sampler_gap", {"sampling/ratio/outside": 0.051}, 3),
+        ("sampler_differs", {"sampling/ratio/beyond_rounding": 0.11}, 3),
         ("not_finite", {"health/skipped_steps": 1.0}, 1),
     ],
 )

@@ -162,7 +162,15 @@ def test_a_row_has_what_the_update_saw_of_the_token() -> None:
             assert row["clipped"] is ((response, position) == (1, 0))
             assert row["entropy"] == (None if (response, position) == (1, 1) else 1.5)
             assert row["ratio"] == pytest.approx(2)
+            sampler = scored.responses[response].logprobs
+            assert sampler is not None
+            assert row["sampler_gap"] == pytest.approx(float(own) - sampler[position], abs=1e-6)
             assert row["special"] is (row["text"] in SPECIAL)
+
+
+def test_token_table_of_the_samplers_own_logprobs_has_no_gap() -> None:
+    _, found = tables(rollout={"logprobs": "sampler"})
+    assert found[0][0]["sampler_gap"] is None
 
 
 def test_token_table_omits_clipping_where_none_is_possible() -> None:

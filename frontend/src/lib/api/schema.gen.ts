@@ -6569,6 +6569,24 @@ export interface components {
              */
             critic_lags: components["schemas"]["HealthRule"];
             /**
+             * @description `sampling/ratio/outside` above the limit: on this share of the tokens the sampler and the policy lie apart by more than a factor of 2.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.05,
+             *       "patience": 3
+             *     }
+             */
+            sampler_gap: components["schemas"]["HealthRule"];
+            /**
+             * @description `sampling/ratio/beyond_rounding` above the limit: on this share of the tokens the sampler computes something else than the policy. Not with `ppo.rollout.asynchronous`, where it is an older policy.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.1,
+             *       "patience": 3
+             *     }
+             */
+            sampler_differs: components["schemas"]["HealthRule"];
+            /**
              * @description A loss or gradient is NaN or infinite more often than the limit. The step is never taken. `stop` fails in the midst of the iteration and saves nothing more. `warn` skips the step, and `roll_back` returns to the best checkpoint.
              * @default {
              *       "action": "stop",
@@ -8095,6 +8113,16 @@ export interface components {
              *         "action": "warn",
              *         "limit": 0.5,
              *         "patience": 10
+             *       },
+             *       "sampler_gap": {
+             *         "action": "warn",
+             *         "limit": 0.05,
+             *         "patience": 3
+             *       },
+             *       "sampler_differs": {
+             *         "action": "warn",
+             *         "limit": 0.1,
+             *         "patience": 3
              *       },
              *       "not_finite": {
              *         "action": "stop",
@@ -13816,6 +13844,11 @@ export interface components {
              * @description π/π_old of the token in the last pass over the response; 1 where the policy had taken no step before it.
              */
             ratio?: number | null;
+            /**
+             * Sampler Gap
+             * @description log π_old − log π_sampler of the token, in nats; none where the sampler's numbers are π_old's, or unknown.
+             */
+            sampler_gap?: number | null;
             /**
              * Special
              * @description Whether it is a special token, such as EOS; none in logs from before it was reported.

@@ -2,7 +2,7 @@ import type { TokenRow } from "@/lib/api/types";
 
 /** A number that tokens can be coloured by. */
 export interface Measure {
-  readonly id: "kl" | "advantage" | "value" | "reward" | "entropy" | "ratio";
+  readonly id: "kl" | "advantage" | "value" | "reward" | "entropy" | "ratio" | "sampler_gap";
   readonly label: string;
   readonly unit: string;
   /** The value without a colour. */
@@ -60,6 +60,14 @@ export const MEASURES: readonly [Measure, ...Measure[]] = [
     middle: 1,
     diverging: true,
     meaning: "π/π_old in the last pass over the response. Above 1, the update has made the token likelier.",
+  },
+  {
+    id: "sampler_gap",
+    label: "Sampler gap",
+    unit: "nats",
+    middle: 0,
+    diverging: true,
+    meaning: "log π_old − log π_sampler. Above 0, the policy finds the token likelier than the sampler did.",
   },
 ];
 export type MeasureId = Measure["id"];

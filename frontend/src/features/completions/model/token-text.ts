@@ -33,6 +33,7 @@ const FACTS: readonly [string, (token: TokenRow) => number | null | undefined][]
   ["Reward", (token) => token.reward],
   ["Entropy", (token) => token.entropy],
   ["Ratio π/π_old", (token) => token.ratio],
+  ["log π_old − log π_sampler", (token) => token.sampler_gap],
   ["log π", (token) => token.logprob],
   ["log π_ref", (token) => token.reference_logprob],
   ["Probability", (token) => (typeof token.logprob === "number" ? Math.exp(token.logprob) : null)],
