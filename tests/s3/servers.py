@@ -15,8 +15,12 @@ from core import child
 from tests.waiting import eventually
 
 _MOTO = """
+import base64
+import hashlib
+import io
+
+from moto import server
 from moto.s3.models import FakeKey
-from moto.server import main
 
 computed = FakeKey.etag.fget
 
@@ -25,9 +29,25 @@ def etag(key):
         return computed(key)
 
 FakeKey.etag = property(etag)
-main()
+
+def verifying(application):
+    def respond(environ, start_response):
+        if expected := environ.get("HTTP_CONTENT_MD5"):
+            body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+            if base64.b64encode(hashlib.md5(body).digest()).decode() != expected:
+                start_response("400 Bad Request", [("Content-Type", "application/xml")])
+                return [b"<Error><Code>BadDigest</Code></Error>"]
+            environ["wsgi.input"] = io.BytesIO(body)
+        return application(environ, start_response)
+    return respond
+
+run = server.run_simple
+server.run_simple = lambda host, port, application, **options: run(host, port, verifying(application), **options)
+server.main()
 """
-"""moto's server. Its ETag is computed from the bytes by the first reader, and two readers at once got a wrong one."""
+"""moto's server, which verifies Content-MD5 as S3 does.
+
+Its ETag is computed from the bytes by the first reader, and two readers at once got a wrong one."""
 Start = Callable[[Sequence[str]], None]
 
 

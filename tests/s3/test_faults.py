@@ -6,6 +6,7 @@ import os
 import random
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,6 +89,37 @@ def test_lost_credentials_are_a_clear_failure(
         assert "PROXIMAL_BLOB_ACCESS_KEY_ID" in raised.value.detail and raised.value.__cause__ is None
         planned.clear()
     assert not (tmp_path / "copy").exists() and not stored.exists("b") and stored.exists("a")
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+def test_file_changed_on_its_way_is_absent_or_whole(
+    faulty: S3Blobs,
+    stored: S3Blobs,
+    proxy: tuple[FaultyProxy, str],
+    file: Path,
+    size: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also if the credentials are lost as soon as an object may be there, so that it could not be deleted again."""
+    monkeypatch.setattr(sums, "_LEAST_PART", PART)
+    file.write_bytes(os.urandom(size))
+    done: list[str] = []
+
+    def fault(method: str, path: str) -> str | None:
+        makes_object = ("PUT", size == SMALL) if "uploadId" not in path else ("POST", size == LARGE)
+        lost = "object" in done
+        if (method, True) == makes_object:
+            done.append("object")
+        if method == "PUT" and "changed" not in done:
+            done.append("changed")
+            return "request changed"
+        return "credentials lost" if lost else None
+
+    proxy[0].before = fault
+    with suppress(StoreFailed):
+        faulty.put_file("a", file)
+    assert {"object", "changed"} == set(done)
+    assert not stored.exists("a") or fault_of(stored, "a", content_of(file.read_bytes())) is None
 
 
 def test_server_that_is_away_is_a_clear_failure(bucket: Bucket, file: Path, tmp_path: Path) -> None:

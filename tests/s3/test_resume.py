@@ -218,15 +218,6 @@ def test_two_writers_at_the_same_time_both_succeed(traffic: Traffic, stored: S3B
     assert found == [content_of(file)] * 2 and is_whole(stored, "a", file)
 
 
-def test_conditions_that_are_off_are_not_sent(
-    traffic: Traffic, stored: S3Blobs, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AWS_CONDITIONAL_PUT", "disabled")
-    file.write_bytes(b"small")
-    assert traffic.blobs.put_file("a", file) == traffic.blobs.put_file("a", file) == content_of(file)
-    assert [method for method, _ in traffic.writes()] == ["PUT"] and is_whole(stored, "a", file)
-
-
 def test_damaged_object_is_replaced(traffic: Traffic, stored: S3Blobs, file: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_bytes(os.urandom(SIZE))

@@ -111,6 +111,10 @@ class Bucket:
         store = self._store(whole, virtual_hosted_style_request=True)
         return self.request(path, lambda: obstore.sign(store, method, "", timedelta(minutes=5)))  # type: ignore[call-overload,no-any-return]
 
+    def object_name(self, key: str) -> str:
+        """The name of a blob's object, with the prefix of the platform."""
+        return f"{self.prefix}/{key}" if self.prefix else key
+
     @property
     def server(self) -> str:
         """The address of the S3 server."""

@@ -69,11 +69,9 @@ def code_of(error: Exception | str) -> str | None:
     return found[1] if found else None
 
 
-def refuses_condition(error: Exception) -> bool:
-    """Whether a server does not take the condition of a write, or obstore does not send it (`AWS_CONDITIONAL_PUT=disabled`)."""
-    if isinstance(error, NotImplementedError):
-        return True
-    return code_of(error) in _NO_CONDITIONS or "status code: 501" in str(error)
+def refuses_condition(error: RequestFailed) -> bool:
+    """Whether a server does not take the condition of a write."""
+    return code_of(error) in _NO_CONDITIONS or error.status == 501
 
 
 def failure_of(error: Exception) -> StoreFailed:

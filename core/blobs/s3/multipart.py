@@ -4,11 +4,10 @@ The server alone records the state, so another process or machine can resume. A 
 file's part. A file of other bytes under the same key therefore shares no part with an earlier one.
 """
 
-import base64
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,9 +15,9 @@ from itertools import chain
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from core.blobs.s3.bucket import Bucket, ObjectExists, UnusableResponse
+from core.blobs.s3.bucket import Bucket
 from core.blobs.s3.failures import RequestFailed, code_of
-from core.blobs.s3.signed import Response, send
+from core.blobs.s3.signed import Response, content_md5, etag_of, send, write
 from core.blobs.s3.sums import SumReader, plain
 
 _AT_ONCE = 4
@@ -44,12 +43,11 @@ class _Part:
     written: float
 
 
-def send_file(bucket: Bucket, key: str, sums: SumReader, headers: dict[str, str], *, create: bool) -> str:
+def send_file(bucket: Bucket, name: str, sums: SumReader, headers: Mapping[str, str], *, create: bool) -> str:
     """Store a file in parts. Returns the ETag of the object.
 
-    An upload of the key that was begun earlier is resumed. Raises ObjectExists with `create` if there is an object, and RequestFailed.
+    An upload of the object that was begun earlier is resumed. Raises ObjectExists with `create` if there is an object, and RequestFailed.
     """
-    name = _name(bucket, key)
     upload, held = _unfinished(bucket, name)
     pieces = sums.parts()
     first = next(pieces)
@@ -65,7 +63,7 @@ def end_abandoned(bucket: Bucket, older_than: float) -> None:
 
     Raises RequestFailed.
     """
-    for upload in list(_uploads(bucket, f"{bucket.prefix}/" if bucket.prefix else "")):
+    for upload in list(_uploads(bucket, bucket.object_name(""))):
         if time.time() - upload.began > older_than and time.time() - _last_write(bucket, upload) > older_than:
             log.info("the multipart upload of %s is ended: its process was killed", upload.name)
             _unless_gone(bucket, "DELETE", upload)
@@ -86,7 +84,7 @@ def _unfinished(bucket: Bucket, name: str) -> tuple[_Upload | None, dict[int, _P
         return None, {}
 
 
-def _begin(bucket: Bucket, name: str, headers: dict[str, str]) -> _Upload:
+def _begin(bucket: Bucket, name: str, headers: Mapping[str, str]) -> _Upload:
     response = send(bucket, "POST", name, {"uploads": ""}, headers=headers)
     return _Upload(name, _text(_parsed(response), "UploadId"), time.time())
 
@@ -128,11 +126,8 @@ def _is_held(etag: str | Future[str]) -> bool:
 def _send_part(bucket: Bucket, upload: _Upload, number: int, piece: bytes, md5_sum: bytes) -> str:
     """Returns the ETag. A server that verifies MD5 sums refuses a part that was changed on its way."""
     query = {"partNumber": str(number), "uploadId": upload.id}
-    headers = {"Content-MD5": base64.b64encode(md5_sum).decode(), "Content-Type": "application/octet-stream"}
-    response = send(bucket, "PUT", upload.name, query, piece, headers)
-    if not (etag := plain(response.headers.get("ETag"))):
-        raise UnusableResponse(f"part {number} has no ETag")
-    return etag
+    headers = content_md5(md5_sum) | {"Content-Type": "application/octet-stream"}
+    return etag_of(send(bucket, "PUT", upload.name, query, piece, headers))
 
 
 def _complete(bucket: Bucket, upload: _Upload, etags: Sequence[str], *, create: bool) -> str:
@@ -142,13 +137,8 @@ def _complete(bucket: Bucket, upload: _Upload, etags: Sequence[str], *, create: 
         for number, etag in enumerate(etags, 1)
     )
     body = f"<CompleteMultipartUpload>{listed}</CompleteMultipartUpload>".encode()
-    headers = {"Content-Type": "application/xml"} | ({"If-None-Match": "*"} if create else {})
-    try:
-        response = send(bucket, "POST", upload.name, {"uploadId": upload.id}, body, headers)
-    except RequestFailed as error:
-        if create and (error.status == 412 or code_of(error) == "PreconditionFailed"):
-            raise ObjectExists(upload.name) from None
-        raise
+    headers = {"Content-Type": "application/xml"}
+    response = write(bucket, "POST", upload.name, {"uploadId": upload.id}, body, headers, create=create)
     return plain(_text(_parsed(response), "ETag"))
 
 
@@ -188,10 +178,6 @@ def _unless_gone(bucket: Bucket, method: str, upload: _Upload, query: dict[str, 
         if error.status == 404 and code_of(error) != "NoSuchBucket":
             return None
         raise
-
-
-def _name(bucket: Bucket, key: str) -> str:
-    return f"{bucket.prefix}/{key}" if bucket.prefix else key
 
 
 def _parsed(response: Response) -> ElementTree.Element:

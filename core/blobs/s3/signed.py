@@ -1,5 +1,6 @@
 """Requests that obstore has no function for, sent to addresses that obstore signs."""
 
+import base64
 import http.client
 import time
 import urllib.error
@@ -9,8 +10,9 @@ from dataclasses import dataclass
 from itertools import count
 from urllib.parse import urlencode
 
-from core.blobs.s3.bucket import Bucket
+from core.blobs.s3.bucket import Bucket, ObjectExists, UnusableResponse
 from core.blobs.s3.failures import RequestFailed, code_of
+from core.blobs.s3.sums import SumReader, plain
 
 _PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 5.0
 _PASSING = frozenset({408, 429, 500, 502, 503, 504})
@@ -45,6 +47,46 @@ def send(
                 raise
         time.sleep(min(_PAUSE_SECONDS * 2**attempt, _LONGEST_PAUSE_SECONDS))
     raise AssertionError("the loop ends by a result or an error")
+
+
+def write(
+    bucket: Bucket,
+    method: str,
+    name: str,
+    query: Mapping[str, str],
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    create: bool,
+) -> Response:
+    """Send a request that makes an object. With `create`, raises ObjectExists if there is one; and RequestFailed."""
+    condition = {"If-None-Match": "*"} if create else {}
+    try:
+        return send(bucket, method, name, query, body, {**headers, **condition})
+    except RequestFailed as error:
+        if create and (error.status == 412 or code_of(error) == "PreconditionFailed"):
+            raise ObjectExists(name) from None
+        raise
+
+
+def put_object(bucket: Bucket, name: str, sums: SumReader, headers: Mapping[str, str], *, create: bool) -> str:
+    """Store a file that is one part. Returns the ETag. Raises as `write`, and UnusableResponse without an ETag."""
+    piece = next(sums.parts())
+    checked = {**headers, **content_md5(sums.last_md5)}
+    response = write(bucket, "PUT", name, {"x-id": "PutObject"}, piece, checked, create=create)
+    return etag_of(response)
+
+
+def etag_of(response: Response) -> str:
+    """The ETag in the headers of a response. Raises UnusableResponse without one."""
+    if not (etag := plain(response.headers.get("ETag"))):
+        raise UnusableResponse("the response to a write has no ETag")
+    return etag
+
+
+def content_md5(md5_sum: bytes) -> dict[str, str]:
+    """The header by which a server refuses a body that was changed on its way (BadDigest). obstore does not send it."""
+    return {"Content-MD5": base64.b64encode(md5_sum).decode()}
 
 
 def _send(

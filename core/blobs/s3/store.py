@@ -20,6 +20,7 @@ from core.blobs.protocol import BlobDamaged, BlobDraft, Content
 from core.blobs.s3 import multipart, reading
 from core.blobs.s3.bucket import Bucket, ObjectExists, UnusableResponse
 from core.blobs.s3.failures import NO_CONDITIONS, RequestFailed, refuses_condition
+from core.blobs.s3.signed import put_object
 from core.blobs.s3.sums import SumReader, part_bytes, plain
 from core.errors import DiskFull, NotFound, StoreFailed
 from data.errors import disk_full_raises
@@ -31,7 +32,7 @@ _REDIRECT_SECONDS = 600
 _CHECK_SECONDS = 5
 _READS = 3
 """Reads of a blob whose bytes are not those that are expected."""
-_AS_FILE: Any = {"Content-Disposition": "attachment", "Content-Type": "application/octet-stream"}
+_AS_FILE = {"Content-Disposition": "attachment", "Content-Type": "application/octet-stream"}
 """A browser saves an object, and shows none."""
 _unconditional: set[tuple[str, str]] = set()
 """Servers and buckets that refuse or ignore the condition of a write. This process asks for an object before it writes there."""
@@ -178,14 +179,12 @@ class S3Blobs:
 
     def _create(self, key: str, source: BinaryIO, size: int) -> Content | None:
         """Write an object; None if there is one. A server that takes no condition is asked before."""
-        from obstore.exceptions import AlreadyExistsError, BaseError
-
         if self._place not in _unconditional:
             try:
                 return self._send(key, source, size, create=True)
-            except (AlreadyExistsError, ObjectExists):
+            except ObjectExists:
                 return None
-            except (BaseError, RequestFailed, NotImplementedError) as error:
+            except RequestFailed as error:
                 if not refuses_condition(error):
                     raise
                 log.warning("%s", NO_CONDITIONS)
@@ -197,18 +196,11 @@ class S3Blobs:
         return self._bucket.server, self._bucket.name
 
     def _send(self, key: str, source: BinaryIO, size: int, *, create: bool) -> Content:
-        """Write an object. With `create`, raises obstore's AlreadyExistsError or ObjectExists if there is one."""
-        import obstore
-
+        """Write an object. With `create`, raises ObjectExists if there is one."""
         source.seek(0)
         sums = SumReader(source, part_bytes(size))
-        if size > sums.part_bytes:
-            etag = multipart.send_file(self._bucket, key, sums, _AS_FILE, create=create)
-        else:
-            mode: Any = "create" if create else "overwrite"
-            piece = next(sums.parts())
-            stored = obstore.put(self._bucket.objects, key, piece, attributes=_AS_FILE, use_multipart=False, mode=mode)
-            etag = plain(stored["e_tag"])
+        send = multipart.send_file if size > sums.part_bytes else put_object
+        etag = send(self._bucket, self._bucket.object_name(key), sums, _AS_FILE, create=create)
         content = sums.content(etag)
         if etag != sums.etag:
             self._verify(key, content)
