@@ -33,7 +33,7 @@ class AdaptiveRateSpec(TypedDict, closed=True):
     """How `lr_schedule` = "kl_adaptive" changes the learning rate between iterations (rsl_rl, rl_games; β in Schulman et al. 2017, §4)."""
 
     target: NotRequired[float]
-    """KL(π_old ‖ π) after an iteration's updates, in nats per token. Above twice this, the rate is divided by `factor`. Below half of it, the rate is multiplied."""
+    """KL(π_old ‖ π) after an iteration's updates, in nats per token. Above twice this, the rate is divided by `factor`. Below half of it, the rate is multiplied, up to four times where it is far too low."""
     factor: NotRequired[float]
     """Factor of one change of the rate."""
     minimum: NotRequired[float]
@@ -1067,6 +1067,8 @@ class HealthSpec(TypedDict, closed=True):
     """The score rises while the win rate (or the judge) is this far below its best."""
     length_explosion: NotRequired[HealthRule]
     """The score rises while `val/response_length` is above this multiple of its first value."""
+    length_collapse: NotRequired[HealthRule]
+    """The score rises while `val/response_length` is below this share of its first value."""
     truncation: NotRequired[HealthRule]
     """Share of responses cut off without an EOS above the limit."""
     kl_outweighs_reward: NotRequired[HealthRule]
@@ -4868,9 +4870,9 @@ class PPOSpec(TypedDict, closed=True):
     """Proximal policy optimisation against the rewards (Schulman et al. 2017; Ziegler et al. 2019), and its relatives."""
 
     learning_rate: NotRequired[float]
-    """Peak learning rate of the policy. The live knob `learning_rate` changes it during the stage."""
-    lr_schedule: NotRequired[Literal["constant", "linear", "cosine", "kl_adaptive"]]
-    """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine. `kl_adaptive`: raised or lowered after each iteration by the KL that it moved the policy, as `adaptive_rate` has it."""
+    """Peak learning rate of the policy, or the one that `kl_adaptive` begins with. The live knob `learning_rate` changes it during the stage."""
+    lr_schedule: NotRequired[Literal["auto", "constant", "linear", "cosine", "kl_adaptive"]]
+    """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine. `kl_adaptive`: raised or lowered after each iteration by the KL that it moved the policy, as `adaptive_rate` has it. `auto`: `linear` where `learning_rate`, `guards.target_kl` or `policy_loss.old_kl_target` is named, otherwise `kl_adaptive`."""
     warmup_ratio: NotRequired[float]
     """Share of the steps (in PPO: iterations) over which the learning rate rises from 0."""
     weight_decay: NotRequired[float]

@@ -1,12 +1,12 @@
 """The changes of the spec that a finding suggests, for programs. Each is an alternative, and not a part of one change."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
-from trainer.spec import JobSpec
+from trainer.spec import JobSpec, PPOSpec
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     "negative_explained_variance": (Change("ppo.critic.learning_rate", factor=2),),
     "over_optimisation": (_MORE_KL,),
     "length_explosion": (_MORE_KL,),
+    "length_collapse": (_MORE_KL,),
     "truncation": (Change("ppo.max_new_tokens", factor=2),),
     "kl_outweighs_reward": (),
     "value_loss_spike": (_HALF_CRITIC_RATE,),
@@ -64,6 +65,15 @@ CHANGES: dict[str, tuple[Change, ...]] = {
 """By rule. `kl_outweighs_reward` computes its value from the metrics of the step."""
 
 
+_RATE, _TARGET = "ppo.learning_rate", "ppo.adaptive_rate.target"
+"""Two fields. If the rate follows the KL, the second one decides the size of the steps."""
+
+
+def suited(text: str, ppo: PPOSpec) -> str:
+    """A suggestion in words, with the field that decides the size of the steps in this run."""
+    return text.replace(f"`{_RATE}`", f"`{_TARGET}`") if ppo.rate_adapts else text
+
+
 def suggested_values(spec: JobSpec, changes: tuple[Change, ...]) -> list[SuggestedValue]:
     """The changes with values for this spec. One that changes nothing, or that the spec's rules refuse, is left out."""
     stored = spec.model_dump(mode="json")
@@ -71,6 +81,8 @@ def suggested_values(spec: JobSpec, changes: tuple[Change, ...]) -> list[Suggest
 
 
 def _suggested(spec: JobSpec, stored: Mapping[str, Any], change: Change) -> SuggestedValue | None:
+    if change.field == _RATE and spec.ppo.rate_adapts:
+        change = replace(change, field=_TARGET)
     present = _at(stored, change.field)
     if present is None and change.left_out:
         present = _at(stored, change.left_out)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from trainer.health.changes import CHANGES, Change
+from trainer.health.changes import CHANGES, Change, suited
 from trainer.health.history import Memory, Point
 from trainer.health.rule import RuleObservation
 from trainer.health.rules import RULES
@@ -138,7 +138,7 @@ class Monitor:
             limit=rule.limit,
             cause=f"{observed[0].upper()}{observed[1:]}: {RULES[name].meaning}.",
             evidence=reading.against + self._streaks[name].points,
-            suggestion=reading.suggestion or RULES[name].suggestion,
+            suggestion=suited(reading.suggestion or RULES[name].suggestion, self._ppo),
             changes=reading.changes or CHANGES[name],
         )
 

@@ -5,6 +5,7 @@ events.
 """
 
 import math
+import operator
 from collections.abc import Callable
 from statistics import median
 
@@ -129,17 +130,25 @@ def _over_optimisation(step: int, values: Values, limit: float, memory: Memory) 
     )
 
 
-def _length_explosion(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
-    names = ("val/response_length", "objective/scores")
-    if any(name not in values or name not in memory.firsts for name in names):
-        return None
-    (length, score), (first, score_then) = (values[name] for name in names), (memory.firsts[name] for name in names)
-    observed = (
-        f"`{names[0]}` is {length:.3g}, {length / first.value:.2g} times its first value {first.value:.3g}, "
-        f"while the score rose from {score_then.value:.3g} to {score:.3g}"
-    )
-    beyond = length > limit * first.value and score > score_then.value
-    return RuleObservation(beyond, observed, [Point(name, step, values[name]) for name in names], [first, score_then])
+def _length_pays(
+    is_beyond: Callable[[float, float], bool],
+) -> Callable[[int, Values, float, Memory], RuleObservation | None]:
+    """A score that rose with another length. `is_beyond` compares the length with the limit × its first value."""
+
+    def look(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
+        names = ("val/response_length", "objective/scores")
+        if any(name not in values or name not in memory.firsts for name in names):
+            return None
+        (length, score), (first, score_then) = (values[name] for name in names), (memory.firsts[name] for name in names)
+        observed = (
+            f"`{names[0]}` is {length:.3g}, {length / first.value:.2g} times its first value {first.value:.3g}, "
+            f"while the score rose from {score_then.value:.3g} to {score:.3g}"
+        )
+        beyond = is_beyond(length, limit * first.value) and score > score_then.value
+        points = [Point(name, step, values[name]) for name in names]
+        return RuleObservation(beyond, observed, points, [first, score_then])
+
+    return look
 
 
 def _truncation(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
@@ -258,9 +267,14 @@ RULES: dict[str, Rule] = {
         "Raise `ppo.kl.coef` or lower `ppo.steps`; with `evaluation.keep_best` the better checkpoint is kept.",
     ),
     "length_explosion": Rule(
-        _length_explosion,
+        _length_pays(operator.gt),
         "the score is being raised by length",
         "Set `ppo.shaping.length_penalty`, raise `ppo.kl.coef`, or lower `ppo.max_new_tokens`.",
+    ),
+    "length_collapse": Rule(
+        _length_pays(operator.lt),
+        "the reward favours short responses, or the task needs no longer ones",
+        "Read some completions. If they are worse, correct the reward's bias: let it score completeness, or raise `ppo.kl.coef`.",
     ),
     "truncation": Rule(
         _truncation,

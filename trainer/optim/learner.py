@@ -29,7 +29,7 @@ def schedule_factor(shape: AdaptiveSchedule, step: int, total_steps: int, warmup
             return 1 - progress
         case "cosine":
             return 0.5 * (1 + math.cos(math.pi * progress))
-        case "constant" | "kl_adaptive":
+        case "constant" | "kl_adaptive" | "auto":
             return 1.0
 
 

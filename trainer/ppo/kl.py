@@ -11,6 +11,8 @@ from trainer.spec import AdaptiveRateSpec, KLSpec, PolicyLossSpec
 from trainer.spec.knobs import Origin
 
 Estimator = Literal["k1", "k2", "k3"]
+_MOST_FACTORS = 4
+"""Factors by which a learning rate that follows the KL rises after one iteration."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,13 @@ def adapted_old_kl_beta(beta: float, kl: float, spec: PolicyLossSpec) -> float:
 def adapted_rate(rate: float, kl: float, spec: AdaptiveRateSpec) -> float:
     """The learning rate after an iteration that moved the policy by `kl` nats per token, as in rsl_rl and rl_games.
 
-    Divided by `spec.factor` where kl > 2·target, multiplied by it where kl < target/2, and kept within the bounds.
+    Divided by `spec.factor` where kl > 2·target, multiplied by it where kl < target/2, and kept within the bounds. The KL of a
+    small step grows with the square of the rate. A rate that is far too low is therefore multiplied by the factor as often as
+    reaches the target, `_MOST_FACTORS` times at most. A policy that did not move at all shows no such law: once.
     """
     if kl > 2 * spec.target:
         return max(rate / spec.factor, spec.minimum)
-    return min(rate * spec.factor, spec.maximum) if kl < spec.target / 2 else rate
+    if kl >= spec.target / 2:
+        return rate
+    missing = math.log(spec.target / kl) / (2 * math.log(spec.factor)) if kl > 0 else 1
+    return min(rate * spec.factor ** min(max(1, math.floor(missing)), _MOST_FACTORS), spec.maximum)

@@ -54,6 +54,8 @@ class HealthSpec(Section):
     """The score rises while the win rate (or the judge) is this far below its best."""
     length_explosion: HealthRule = _rule(2.0, 3)
     """The score rises while `val/response_length` is above this multiple of its first value."""
+    length_collapse: HealthRule = _rule(0.25, 3)
+    """The score rises while `val/response_length` is below this share of its first value."""
     truncation: HealthRule = _rule(0.7, 10)
     """Share of responses cut off without an EOS above the limit."""
     kl_outweighs_reward: HealthRule = _rule(0.5, 10)

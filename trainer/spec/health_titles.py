@@ -13,6 +13,7 @@ RULE_TITLES: dict[str, str] = {
     "negative_explained_variance": "Critic worse than a constant",
     "over_optimisation": "Reward over-optimised",
     "length_explosion": "Score raised by length",
+    "length_collapse": "Score raised by short responses",
     "truncation": "Responses cut off",
     "kl_outweighs_reward": "KL penalty outweighs the reward",
     "value_loss_spike": "Value loss jumped",

@@ -1,14 +1,15 @@
 """PPO and its relatives: a choice of advantage, policy loss, KL placement and reference policy.
 
-Each default is that of PPO in Huang et al. (2024), "N+ implementation details". `docs/explanation/ppo.md` has the formula
+Each default is that of PPO in Huang et al. (2024), "N+ implementation details", but for the schedule of the learning rate. `docs/explanation/ppo.md` has the formula
 and the source of each part, `examples/` has the relatives as recipes.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
 from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, Change
+from trainer.spec.nulls import is_null
 from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec, ValuePretrainingSpec
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
@@ -41,8 +42,8 @@ class OnlineSpec(Section):
 class AdaptiveRateSpec(Section):
     """How `lr_schedule` = "kl_adaptive" changes the learning rate between iterations (rsl_rl, rl_games; β in Schulman et al. 2017, §4)."""
 
-    target: Positive = 0.01
-    """KL(π_old ‖ π) after an iteration's updates, in nats per token. Above twice this, the rate is divided by `factor`. Below half of it, the rate is multiplied."""
+    target: Positive = 0.03
+    """KL(π_old ‖ π) after an iteration's updates, in nats per token. Above twice this, the rate is divided by `factor`. Below half of it, the rate is multiplied, up to four times where it is far too low."""
     factor: Annotated[float, Field(gt=1, le=10)] = 1.5
     """Factor of one change of the rate."""
     minimum: LearningRate = 1e-7
@@ -80,9 +81,9 @@ class PPOSpec(OptimizerSpec):
     minibatches: Annotated[PositiveInt, MID_STAGE, MAIN] = 4
     """Optimizer steps per pass; must divide `batch_size`."""
     learning_rate: PeakRate = 3e-6
-    """Peak learning rate of the policy. The live knob `learning_rate` changes it during the stage."""
-    lr_schedule: Annotated[AdaptiveSchedule, MID_STAGE] = "linear"  # type: ignore[assignment]  # one schedule more
-    """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine. `kl_adaptive`: raised or lowered after each iteration by the KL that it moved the policy, as `adaptive_rate` has it."""
+    """Peak learning rate of the policy, or the one that `kl_adaptive` begins with. The live knob `learning_rate` changes it during the stage."""
+    lr_schedule: Annotated[AdaptiveSchedule, MID_STAGE] = "auto"  # type: ignore[assignment]  # two schedules more
+    """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine. `kl_adaptive`: raised or lowered after each iteration by the KL that it moved the policy, as `adaptive_rate` has it. `auto`: `linear` where `learning_rate`, `guards.target_kl` or `policy_loss.old_kl_target` is named, otherwise `kl_adaptive`."""
     adaptive_rate: Annotated[AdaptiveRateSpec, MID_STAGE] = AdaptiveRateSpec()
     """Options of `lr_schedule` = "kl_adaptive"."""
     adam_eps: Annotated[Positive, MID_STAGE] = 1e-5
@@ -129,6 +130,19 @@ class PPOSpec(OptimizerSpec):
     """Number of these completions that are logged token by token (log-probabilities, KL, value, advantage, entropy, ratio, clipped) at every evaluation. Together they have at most 4096 tokens."""
     log_held_out: Annotated[int, Field(ge=0, le=64), MID_STAGE] = 8
     """Held-out prompts whose completions are logged at every evaluation, beside those of the policy before PPO. They are always the first ones, so that a prompt can be followed over the run."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_rate_is_kept(cls, value: Any) -> Any:
+        """Resolve `lr_schedule` = "auto". A stored spec names every field, so it holds the schedule that was chosen."""
+        if not isinstance(value, dict) or value.get("lr_schedule", "auto") != "auto":
+            return value
+        steered = "learning_rate" in value or any(
+            _names(value.get(section), field)
+            for section, field in (("guards", "target_kl"), ("policy_loss", "old_kl_target"))
+        )
+        adapts = "adaptive_rate" in value or not steered
+        return value | {"lr_schedule": "kl_adaptive" if adapts else "linear"}
 
     @model_validator(mode="after")
     def _sizes_divide(self) -> "PPOSpec":
@@ -329,3 +343,9 @@ class PPOSpec(OptimizerSpec):
     def only_critic_learns(self, iteration: int) -> bool:
         """Whether iteration `iteration` (0-based) belongs to the critic's warm-up."""
         return self.uses_critic and iteration < self.critic.warmup_steps
+
+
+def _names(section: Any, field: str) -> bool:
+    """Whether a section of a spec, as JSON or validated, has a value in a field that is left out by default."""
+    value = section.get(field) if isinstance(section, dict) else getattr(section, field, None)
+    return value is not None and not is_null(value)

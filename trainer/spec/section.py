@@ -11,8 +11,8 @@ StageName = Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
 STAGES: tuple[StageName, ...] = ("sft", "reward_model", "dpo", "kto", "ppo", "evaluation")
 """The stages in the order of a run."""
 Schedule = Literal["constant", "linear", "cosine"]
-AdaptiveSchedule = Literal["constant", "linear", "cosine", "kl_adaptive"]
-"""The schedules of PPO, whose rate may also follow the KL."""
+AdaptiveSchedule = Literal["auto", "constant", "linear", "cosine", "kl_adaptive"]
+"""The schedules of PPO, whose rate may also follow the KL. A validated spec has no "auto"."""
 
 LARGEST_NUMBER = 2**31 - 1
 """Largest integer of a spec. A larger one is a mistake, and programs that use it would overflow or never end."""

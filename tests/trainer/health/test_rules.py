@@ -47,6 +47,7 @@ def test_a_healthy_run_sets_nothing_off() -> None:
         ("clipfrac_zero", {"policy/clipfrac_avg": 0.0, "objective/kl": 0.05}, 30),
         ("negative_explained_variance", {"val/explained_var": -0.01}, 20),
         ("length_explosion", {"val/response_length": 41.0, "objective/scores": 0.6}, 3),
+        ("length_collapse", {"val/response_length": 4.9, "objective/scores": 0.6}, 3),
         ("truncation", {"val/eos_rate": 0.29}, 10),
         ("value_loss_spike", {"loss/value_avg": 6.1}, 1),
         ("kl_outweighs_reward", {"objective/kl_penalty_std": 0.11}, 10),
@@ -75,6 +76,8 @@ def test_a_rule_fires_when_its_patience_is_over_and_only_once(rule: str, bad: di
         {"val/response_length": 40.0, "objective/scores": 0.6},
         {"val/response_length": 60.0, "objective/scores": 0.4},  # longer, but not because it pays
         {"val/response_length": 60.0, "objective/scores": 0.5},  # the score is the first one
+        {"val/response_length": 5.0, "objective/scores": 0.6},
+        {"val/response_length": 4.0, "objective/scores": 0.5},
         {"val/eos_rate": 0.3},
         {"loss/value_avg": 6.0},
     ],
@@ -268,6 +271,17 @@ def test_suggested_changes_have_the_numbers_of_the_spec() -> None:
         ("ppo.kl.coef", 0.1, 2), ("ppo.learning_rate", 1.5e-6, 0.5)
     ]  # fmt: skip
     assert suggested_values(_spec(max_new_tokens=48), CHANGES["truncation"])[0].value == 96
+
+
+def test_rate_that_follows_the_kl_is_changed_by_its_target() -> None:
+    found = suggested_values(_spec(), CHANGES["clipfrac_high"])
+    assert [(one.field, one.value) for one in found] == [
+        ("ppo.adaptive_rate.target", 0.015), ("ppo.guards.target_kl", 0.1)
+    ]  # fmt: skip
+    (finding,) = monitor().look(1, HEALTHY | {"objective/kl": 51.0})
+    assert finding.suggestion.endswith("or lower `ppo.adaptive_rate.target`.")
+    (finding,) = monitor({"learning_rate": 1e-5}).look(1, HEALTHY | {"objective/kl": 51.0})
+    assert finding.suggestion.endswith("or lower `ppo.learning_rate`.")
 
 
 @pytest.mark.parametrize(

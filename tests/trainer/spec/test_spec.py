@@ -144,7 +144,7 @@ MOVING = {"path": "another/model", "update": "ema"}
         ),
         ({"ppo": {"critic": {"train": "last_layers"}}}, '`train` = "last_layers" needs `last_layers`'),
         (
-            {"ppo": {"adaptive_rate": {"target": 0.02}}},
+            {"ppo": {"lr_schedule": "linear", "adaptive_rate": {"target": 0.02}}},
             '`adaptive_rate` has no effect without `lr_schedule` = "kl_adaptive"',
         ),
         ({"ppo": {"adaptive_rate": {"minimum": 0.1}}}, "`minimum` (0.1) must be less than `maximum` (0.01)"),
@@ -154,7 +154,7 @@ MOVING = {"path": "another/model", "update": "ema"}
         ),
         (
             {"ppo": {"lr_schedule": "kl_adaptive", "guards": {"target_kl": 0.004}}},
-            "ends every iteration below half of `adaptive_rate.target` (0.01)",
+            "ends every iteration below half of `adaptive_rate.target` (0.03)",
         ),
         (
             {
@@ -206,6 +206,28 @@ def test_a_critic_may_begin_as_a_reward_model_from_elsewhere() -> None:
 
 
 POINTWISE = {"loss": "pointwise"}
+
+
+@pytest.mark.parametrize(
+    ("ppo", "schedule"),
+    [
+        ({}, "kl_adaptive"),
+        ({"lr_schedule": "auto", "critic": {"learning_rate": 1e-4}}, "kl_adaptive"),
+        ({"learning_rate": 3e-6}, "linear"),
+        ({"learning_rate": 3e-6, "lr_schedule": "auto"}, "linear"),
+        ({"learning_rate": 3e-6, "adaptive_rate": {"factor": 2}}, "kl_adaptive"),
+        ({"guards": {"target_kl": 0.004}}, "linear"),
+        ({"guards": {"target_kl": {"null": True}}}, "kl_adaptive"),
+        ({"policy_loss": spec.PolicyLossSpec(kind="kl_penalty", old_kl_target=0.01)}, "linear"),
+        ({"learning_rate": 3e-6, "lr_schedule": "kl_adaptive"}, "kl_adaptive"),
+        ({"lr_schedule": "cosine"}, "cosine"),
+    ],
+)
+def test_rate_follows_the_kl_unless_one_is_named(ppo: dict[str, Any], schedule: str) -> None:
+    """The stored spec names the schedule, so that it means the same when it is read again."""
+    section = spec.PPOSpec.model_validate(ppo)
+    stored = section.model_dump(mode="json")
+    assert stored["lr_schedule"] == schedule and spec.PPOSpec.model_validate(stored) == section
 
 
 def test_thumbs_and_kto_are_a_complete_job() -> None:

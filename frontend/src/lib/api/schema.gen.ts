@@ -2119,8 +2119,8 @@ export interface components {
         AdaptiveRateSpec: {
             /**
              * Target
-             * @description KL(π_old ‖ π) after an iteration's updates, in nats per token. Above twice this, the rate is divided by `factor`. Below half of it, the rate is multiplied.
-             * @default 0.01
+             * @description KL(π_old ‖ π) after an iteration's updates, in nats per token. Above twice this, the rate is divided by `factor`. Below half of it, the rate is multiplied, up to four times where it is far too low.
+             * @default 0.03
              */
             target: number;
             /**
@@ -6524,6 +6524,15 @@ export interface components {
              */
             length_explosion: components["schemas"]["HealthRule"];
             /**
+             * @description The score rises while `val/response_length` is below this share of its first value.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.25,
+             *       "patience": 3
+             *     }
+             */
+            length_collapse: components["schemas"]["HealthRule"];
+            /**
              * @description Share of responses cut off without an EOS above the limit.
              * @default {
              *       "action": "warn",
@@ -7909,7 +7918,7 @@ export interface components {
              * @description The policy's optimisation.
              * @default {
              *       "learning_rate": 0.000003,
-             *       "lr_schedule": "linear",
+             *       "lr_schedule": "kl_adaptive",
              *       "warmup_ratio": 0.03,
              *       "weight_decay": 0,
              *       "max_grad_norm": 1,
@@ -7925,7 +7934,7 @@ export interface components {
              *         "factor": 1.5,
              *         "maximum": 0.01,
              *         "minimum": 1e-7,
-             *         "target": 0.01
+             *         "target": 0.03
              *       },
              *       "adam_eps": 0.00001,
              *       "max_new_tokens": 64,
@@ -8087,6 +8096,11 @@ export interface components {
              *       "length_explosion": {
              *         "action": "warn",
              *         "limit": 2,
+             *         "patience": 3
+             *       },
+             *       "length_collapse": {
+             *         "action": "warn",
+             *         "limit": 0.25,
              *         "patience": 3
              *       },
              *       "truncation": {
@@ -9887,17 +9901,17 @@ export interface components {
         PPOSpec: {
             /**
              * Learning Rate
-             * @description Peak learning rate of the policy. The live knob `learning_rate` changes it during the stage.
+             * @description Peak learning rate of the policy, or the one that `kl_adaptive` begins with. The live knob `learning_rate` changes it during the stage.
              * @default 0.000003
              */
             learning_rate: number;
             /**
              * Lr Schedule
-             * @description Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine. `kl_adaptive`: raised or lowered after each iteration by the KL that it moved the policy, as `adaptive_rate` has it.
-             * @default linear
+             * @description Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine. `kl_adaptive`: raised or lowered after each iteration by the KL that it moved the policy, as `adaptive_rate` has it. `auto`: `linear` where `learning_rate`, `guards.target_kl` or `policy_loss.old_kl_target` is named, otherwise `kl_adaptive`.
+             * @default auto
              * @enum {string}
              */
-            lr_schedule: "constant" | "linear" | "cosine" | "kl_adaptive";
+            lr_schedule: "auto" | "constant" | "linear" | "cosine" | "kl_adaptive";
             /**
              * Warmup Ratio
              * @description Share of the steps (in PPO: iterations) over which the learning rate rises from 0.
@@ -9978,7 +9992,7 @@ export interface components {
             /**
              * @description Options of `lr_schedule` = "kl_adaptive".
              * @default {
-             *       "target": 0.01,
+             *       "target": 0.03,
              *       "factor": 1.5,
              *       "minimum": 1e-7,
              *       "maximum": 0.01
