@@ -135,7 +135,7 @@ class JobSpec(Section):
     """Direct preference optimisation."""
     kto: KTOSpec = KTOSpec()
     """Kahneman-Tversky optimisation."""
-    ppo: PPOSpec = PPOSpec()
+    ppo: PPOSpec = Field(default_factory=PPOSpec)
     """The policy's optimisation."""
     rewards: Annotated[tuple[RewardSpec, ...], Change("anytime", in_optimal_values=True), MAIN] = ()
     """PPO maximises the weighted sum of these. Left out: the reward model trained in this run."""

@@ -56,6 +56,11 @@ test("the schema has nullable fields whose default is a number", () => {
   expect(LEAVES.length).toBeGreaterThan(150);
 });
 
+test("a schedule that follows the KL stays beside the rate that it began with", () => {
+  const ppo = { learning_rate: 1e-4, lr_schedule: "kl_adaptive" };
+  expect(withoutDefaults({ ppo }, FIELDS)).toEqual({ ppo });
+});
+
 test("every value of every field is read back from its input", () => {
   const lost = LEAVES.flatMap((leaf) =>
     valuesOf(leaf)
