@@ -62,6 +62,7 @@ def _with_log(
         session = Session(spec, run_dir, log, lease, world)
         if monitor is not None:
             monitor.start(log, lambda: (session.stage, session.step or None))
+            session.hangs.peers = monitor.places
         with tracked(spec, run_dir, session.emit) if log is not None else nullcontext(), session.listening():
             return _guarded(session, _body(spec), monitor)
     finally:
@@ -84,7 +85,7 @@ def _guarded(
     a monitor: an error that ends the whole job also passes through the call for the whole.
     """
     try:
-        with session.hangs.watching():
+        with session.hangs.watching(session):
             session.compute_on(_device(session.spec.runtime, session.world))
             return body(session)
     except Stopped:
