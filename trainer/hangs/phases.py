@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Phase = Literal[
-    "load", "start", "rollout", "score", "reward", "update", "evaluate", "evaluate_all", "save", "collective"
+    "load", "start", "rollout", "score", "reward", "request", "update", "evaluate", "evaluate_all", "save", "collective"
 ]
-"""`load`: data and models. `start`: the optimizers and the sampling engine of PPO. `evaluate_all`: on all rows, in the end."""
+"""`load`: data and models. `start`: the optimizers and the sampling engine of PPO. `request`: one to a remote reward or judge.
+`evaluate_all`: on all rows, in the end."""
 
 MULTIPLE = 10
 """The deadline of a phase is this many times the longest that it has taken."""
@@ -63,6 +64,8 @@ class Running:
     """The stage and the names of the phases around it and of itself, joined by slashes."""
     rests: bool
     """Whether it is the time between phases, or a collective in that time."""
+    at_most: int = 0
+    """Ticks after which it ends by itself, such as the time-out of a request; 0: unknown."""
     ticks: int = 0
     """Ticks so far, without those of phases inside it."""
     reported: bool = False
@@ -103,12 +106,12 @@ class PhaseClock:
         self._remember(self._stack[0])
         self._stack[0] = self._rest()
 
-    def begin(self, name: Phase) -> None:
+    def begin(self, name: Phase, at_most: int = 0) -> None:
         collective = name == "collective"
         self.collectives += collective
         outer = self._stack[1:]
         key = "/".join([self._scope, *(running.name for running in outer), name])
-        self._stack.append(Running(name, key, rests=collective and not outer))
+        self._stack.append(Running(name, key, collective and not outer, at_most))
 
     def end(self, completed: bool) -> None:
         """End the innermost phase. Only one that has completed adds to the history."""
@@ -121,7 +124,7 @@ class PhaseClock:
         past = self.history.get(running.key, Durations())
         known = past.first if running.key not in self._ended or past.later is None else past.later
         least = self.floors.first if known is None or running.rests else self.floors.later
-        return max(least, MULTIPLE * (known or 0))
+        return max(least + running.at_most, MULTIPLE * (known or 0))
 
     def tick(self) -> Running | None:
         """Count one tick. Return the innermost phase when it passes its deadline, once for each time it runs."""

@@ -9,6 +9,7 @@ processes of the run report that this one does not respond.
 """
 
 import faulthandler
+import math
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -40,8 +41,9 @@ class Watched(Protocol):
 class HangWatch:
     """Reports a phase that passes its deadline, from a thread that runs inside `watching`."""
 
-    def __init__(self, floors: Floors | None = None) -> None:
+    def __init__(self, floors: Floors | None = None, is_on: bool = True) -> None:
         self.clock = PhaseClock(floors or Floors())
+        self._is_on = is_on
         self.peers: PeerPlaces | None = None
         """The other processes of the run, if there are any."""
         self._watched: Watched | None = None
@@ -51,12 +53,15 @@ class HangWatch:
         """Ticks since this process has responded to the present question; None if it has not."""
 
     @contextmanager
-    def phase(self, name: Phase) -> Iterator[None]:
-        """While inside, the phase is watched. A phase that raises adds nothing to the history."""
+    def phase(self, name: Phase, at_most: float = 0) -> Iterator[None]:
+        """While inside, the phase is watched. A phase that raises adds nothing to the history.
+
+        `at_most`: seconds after which it ends by itself, if it does.
+        """
         with self._lock:
             inside = self.clock.innermost.name == name
             if not inside:
-                self.clock.begin(name)
+                self.clock.begin(name, math.ceil(at_most))
         if inside:
             yield
             return
@@ -99,7 +104,7 @@ class HangWatch:
         outer, self._watched = self._watched, watched
         token = _watch.set(self)
         try:
-            if outer is None:
+            if outer is None and self._is_on:
                 with self._thread():
                     yield
             else:
@@ -185,8 +190,8 @@ _watch: ContextVar[HangWatch | None] = ContextVar("hang watch", default=None)
 
 
 @contextmanager
-def phase(name: Phase) -> Iterator[None]:
-    """While inside, the run is in this phase. Usable as a decorator.
+def phase(name: Phase, at_most: float = 0) -> Iterator[None]:
+    """While inside, the run is in this phase, as `HangWatch.phase` has it. Usable as a decorator.
 
     It has an effect in the main thread of a run that is watched. In another thread, and outside of a run, it has none.
     """
@@ -194,7 +199,7 @@ def phase(name: Phase) -> Iterator[None]:
     if watch is None:
         yield
         return
-    with watch.phase(name):
+    with watch.phase(name, at_most):
         yield
 
 

@@ -148,9 +148,7 @@ def _kto(job: RunContext) -> None:
 def _ppo(job: RunContext) -> None:
     ppo_models, data = _ppo_parts(job)
     with _pair(job.session, ppo_models) as pair:
-        context = PPOContext.from_session(
-            job.session, replace(ppo_models, pair=pair), job.codec, job.session.spec.ppo
-        )
+        context = PPOContext.from_session(job.session, replace(ppo_models, pair=pair), job.codec, job.session.spec.ppo)
         loop.train(job.session, context, data)
 
 

@@ -3,7 +3,7 @@
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -27,7 +27,7 @@ from trainer.events import (
     console,
     finite,
 )
-from trainer.hangs import Finding, HangWatch, phase
+from trainer.hangs import Finding, Floors, HangWatch, phase
 from trainer.models import Model, precision
 from trainer.optim.learner import require_finite
 from trainer.randomness import derive_seed
@@ -56,7 +56,12 @@ class Session:
         self.checkpoints = Checkpoints(run_dir / "checkpoints", spec.checkpoints.keep_last, world, self.emit)
         self.stage: StageName | None = None
         self.step = 0
-        self.hangs = HangWatch()
+        hang = spec.hang
+        self.hangs = HangWatch(Floors(hang.first_seconds, hang.least_seconds), is_on=hang.action != "off")
+        self.on_hang: Callable[[Session, Finding], None] | None = None
+        """Ends the run that hangs; None: it is only reported."""
+        self.has_saved = False
+        """Whether this process has saved a checkpoint, one of a seed included."""
         self._log = log
         self._lease = lease
         self._stop_asked = False
@@ -72,6 +77,7 @@ class Session:
 
     def emit(self, event: Event) -> None:
         self.hangs.note_event(_described(event))
+        self.has_saved |= isinstance(event, CheckpointSaved)
         if self._log is not None:
             self._log.emit(event)
             console.show(event)
@@ -91,7 +97,9 @@ class Session:
         return self.stage, self.step
 
     def hangs_in(self, finding: Finding) -> None:
-        """Warn of a phase that has passed its deadline. It is called in the watching thread."""
+        """Warn of a phase that has passed its deadline, or end the run. It is called in the watching thread."""
+        if self.spec.hang.action != "warn" and self.on_hang is not None:
+            self.on_hang(self, finding)
         self.warn(
             f"The run may hang. {finding.text} The trainer's log has the stacks of its threads. Stop the run and run it "
             "again to resume from its checkpoint."

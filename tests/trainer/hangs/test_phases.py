@@ -133,3 +133,10 @@ def test_collectives_are_counted() -> None:
     for phase in ("update", "collective", "collective", "save"):
         ran_for(clock, phase, 0)  # type: ignore[arg-type]
     assert clock.collectives == 2
+
+
+def test_a_request_has_its_own_limit_besides() -> None:
+    clock = PhaseClock()
+    ran_for(clock, "request", 0)
+    clock.begin("request", at_most=60)
+    assert next(count for count in range(1, 999) if clock.tick() is not None) == 106
