@@ -83,6 +83,8 @@ def _prepared(session: Session) -> RunContext:
     spec = session.spec
     raise_first(settings(spec, "cuda" if session.device.type == "cuda" else "cpu"))
     session.world.from_main(lambda: _refuse_damaged_models(session))
+    if (stage := _next_stage(session)) is not None:
+        session.recall_phases(stage)
     loaded = run_data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
     tokenizer = _tokenizer(session, loaded)
     codec = Codec.for_tokenizer(tokenizer, spec.data, models.load_stops(tokenizer, spec.model.path, spec.ppo.stop))

@@ -27,11 +27,11 @@ from trainer.events import (
     console,
     finite,
 )
-from trainer.hangs import Finding, Floors, HangWatch, phase
+from trainer.hangs import Finding, Floors, HangWatch, PhaseClock, phase
 from trainer.models import Model, precision
 from trainer.optim.learner import require_finite
 from trainer.randomness import derive_seed
-from trainer.session.checkpoint import Checkpoints, StageResult, TrainerState
+from trainer.session.checkpoint import Checkpoints, StageResult, TrainerState, load_numbers
 from trainer.spec import JobSpec, StageName
 from trainer.text.codec import Tokenizer
 
@@ -105,6 +105,28 @@ class Session:
             "again to resume from its checkpoint."
         )
 
+    def recall_phases(self, stage: StageName) -> None:
+        """Take over how long the phases took until the stage's newest checkpoint, on the same hardware.
+
+        Raises StorageError if the files of the newest checkpoint cannot be read.
+        """
+        found = self.checkpoints.newest(stage)
+        stored = None if found is None else load_numbers(found[0]).get("phases")
+        if stored is not None and stored["hardware"] == self._hardware():
+            self.hangs.recall(stored["ticks"])
+
+    def _add_phases(self, state: TrainerState) -> None:
+        """Add how long each phase took in the process in which it took longest."""
+        together = PhaseClock()
+        for ticks in self.world.all_gather_object(self.hangs.stored()):
+            together.recall(ticks)
+        state.numbers["phases"] = {"hardware": self._hardware(), "ticks": together.stored()}
+
+    def _hardware(self) -> str:
+        """Runs with equal descriptions take about as long."""
+        device = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else self.device.type
+        return f"{self.world.size} x {device}"
+
     def seed(self, *purpose: str | int) -> int:
         return derive_seed(self.spec.seed, *purpose)
 
@@ -136,6 +158,7 @@ class Session:
 
     def save(self, stage: StageName, step: int, model: Model, tokenizer: Tokenizer, state: TrainerState) -> None:
         with phase("save"):
+            self._add_phases(state)
             path = self.checkpoints.save(stage, step, model, tokenizer, state)
         self.emit(CheckpointSaved(stage=stage, step=step, path=str(path.relative_to(self.run_dir)), final=False))
 
@@ -151,6 +174,8 @@ class Session:
         """Save the stage's best checkpoint so far, and emit its event."""
         self.check_lease()
         with phase("save"):
+            if state is not None:
+                self._add_phases(state)
             path = self.checkpoints.save_best(stage, step, model, tokenizer, metrics, state)
         relative = str(path.relative_to(self.run_dir))
         self.emit(

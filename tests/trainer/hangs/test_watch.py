@@ -8,15 +8,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, spec_of
 from tests.trainer.stage_tools import session_in, train_ppo
 from tests.waiting import eventually
+from trainer.distributed import World
 from trainer.events import Message
 from trainer.hangs import Finding, Floors, HangWatch, PeerPlaces, Phase, phase
 from trainer.hangs.peers import _is_paused
+from trainer.session.checkpoint import TrainerState, load_numbers
 from trainer.spec import EvaluationSpec
 from trainer.stages.evaluation import HeldOut
 from trainer.text.codec import TokenizedPrompt
@@ -200,3 +204,37 @@ def test_waiting_for_a_paused_process_is_no_hang(tmp_path: Path) -> None:
     finally:
         child.kill()
         child.communicate()
+
+
+def test_deadlines_survive_a_resume_on_the_same_hardware(tmp_path: Path) -> None:
+    prompts = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
+    spec = spec_of(steps=2, save_every=1, eval_every=2, self_test=False, advantage=NO_CRITIC)
+    with session_in(tmp_path) as session:
+        session.hangs.recall({"ppo/rollout": [7, 6], "ppo/save/collective": [3, None]})
+        train_ppo(session, spec, cast_for(spec), prompts, HeldOut(prompts, None, EvaluationSpec()))
+    checkpoint = tmp_path / "checkpoints" / "ppo-000001"
+    ticks = {"ppo/rollout": [7, 6], "ppo/save/collective": [3, None], "ppo/step": [0, 0]}
+    assert load_numbers(checkpoint)["phases"] == {"hardware": "1 x cpu", "ticks": ticks}
+    with session_in(tmp_path) as session:
+        session.recall_phases("ppo")
+        assert session.hangs.stored() == ticks
+    with session_in(tmp_path) as session:
+        session.device = torch.device("meta")
+        session.recall_phases("ppo")
+        assert session.hangs.stored() == {}
+
+
+class _TwoOfThem(World):
+    """Process 0 of two, whose other process took longer."""
+
+    def all_gather_object(self, value: Any) -> list[Any]:
+        return [value, {"ppo/rollout": [4, 9], "ppo/rollout/collective": [1, 1]}]
+
+
+def test_a_checkpoint_has_the_longest_times_of_all_processes(tmp_path: Path) -> None:
+    with session_in(tmp_path) as session:
+        session.world = _TwoOfThem()
+        session.hangs.recall({"ppo/rollout": [7, 6]})
+        state = TrainerState({}, {}, {})
+        session._add_phases(state)
+    assert state.numbers["phases"]["ticks"] == {"ppo/rollout": [7, 9], "ppo/rollout/collective": [1, 1]}
