@@ -11,10 +11,21 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Phase = Literal[
-    "load", "start", "rollout", "score", "reward", "request", "update", "evaluate", "evaluate_all", "save", "collective"
+    "load",
+    "start",
+    "rollout",
+    "score",
+    "reward",
+    "request",
+    "update",
+    "evaluate",
+    "evaluate_all",
+    "save",
+    "save_result",
+    "collective",
 ]
 """`load`: data and models. `start`: the optimizers and the sampling engine of PPO. `request`: one to a remote reward or judge.
-`evaluate_all`: on all rows, in the end."""
+`evaluate_all`: on all rows, in the end. `save_result`: a whole model, where `save` may have adapters alone."""
 
 MULTIPLE = 10
 """The deadline of a phase is this many times the longest that it has taken."""
@@ -64,6 +75,7 @@ class Running:
     """The stage and the names of the phases around it and of itself, joined by slashes."""
     rests: bool
     """Whether it is the time between phases, or a collective in that time."""
+    around: "Running | None" = None
     at_most: int = 0
     """Ticks after which it ends by itself, such as the time-out of a request; 0: unknown."""
     ticks: int = 0
@@ -111,7 +123,7 @@ class PhaseClock:
         self.collectives += collective
         outer = self._stack[1:]
         key = "/".join([self._scope, *(running.name for running in outer), name])
-        self._stack.append(Running(name, key, collective and not outer, at_most))
+        self._stack.append(Running(name, key, collective and not outer, outer[-1] if outer else None, at_most))
 
     def end(self, completed: bool) -> None:
         """End the innermost phase. Only one that has completed adds to the history."""
@@ -121,10 +133,20 @@ class PhaseClock:
 
     def deadline(self, running: Running) -> int:
         """The most ticks that the phase may take."""
-        past = self.history.get(running.key, Durations())
-        known = past.first if running.key not in self._ended or past.later is None else past.later
-        least = self.floors.first if known is None or running.rests else self.floors.later
+        known = self._known(running)
+        is_new = known is None or (running.around is not None and self._known(running.around) is None)
+        least = self.floors.first if is_new or running.rests else self.floors.later
         return max(least + running.at_most, MULTIPLE * (known or 0))
+
+    def _known(self, running: Running) -> int | None:
+        """The ticks that the phase has taken at most; None without a history.
+
+        The collectives of one phase differ: one may wait for a whole checkpoint, and the next one for nothing.
+        """
+        past = self.history.get(running.key, Durations())
+        if running.name == "collective":
+            return _longer(past.first, past.later)
+        return past.first if running.key not in self._ended or past.later is None else past.later
 
     def tick(self) -> Running | None:
         """Count one tick. Return the innermost phase when it passes its deadline, once for each time it runs."""

@@ -140,6 +140,8 @@ class HangWatch:
 
     def _look(self, stream: TextIO | None) -> None:
         peers = self.peers
+        if _is_debugged():
+            return
         if peers is not None and self._waited is None and peers.is_one_paused():
             return
         with self._lock:
@@ -201,6 +203,16 @@ def phase(name: Phase, at_most: float = 0) -> Iterator[None]:
         return
     with watch.phase(name, at_most):
         yield
+
+
+def _is_debugged() -> bool:
+    """Whether the main thread waits at the prompt of a debugger, such as pdb."""
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "bdb":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _write_stacks(stream: TextIO | None) -> None:

@@ -173,7 +173,7 @@ class Session:
     ) -> None:
         """Save the stage's best checkpoint so far, and emit its event."""
         self.check_lease()
-        with phase("save"):
+        with phase("save_result"):
             if state is not None:
                 self._add_phases(state)
             path = self.checkpoints.save_best(stage, step, model, tokenizer, metrics, state)
@@ -204,7 +204,7 @@ class Session:
         self.check_lease()
         for name, value in result.summary.items():
             require_finite(torch.tensor(value), f"{stage} figure {name}")
-        with phase("save"):
+        with phase("save_result"):
             path = self.checkpoints.save_final(stage, model, tokenizer, result, files, models)
         relative = str(path.relative_to(self.run_dir))
         if model is not None:

@@ -140,3 +140,22 @@ def test_a_request_has_its_own_limit_besides() -> None:
     ran_for(clock, "request", 0)
     clock.begin("request", at_most=60)
     assert next(count for count in range(1, 999) if clock.tick() is not None) == 106
+
+
+def test_collectives_of_a_new_phase_have_the_first_floor() -> None:
+    """The other processes wait in one of them while the main process writes its first checkpoint."""
+    clock = PhaseClock()
+    clock.begin("save")
+    ran_for(clock, "collective", 0)
+    assert ticks_until_report(clock, "collective") == 1801
+    ran_for(clock, "collective", 30)
+    clock.end(completed=True)
+    clock.begin("save")
+    assert ticks_until_report(clock, "collective") == 301
+
+
+def test_collectives_after_a_resume_have_the_longest_of_all() -> None:
+    clock = PhaseClock()
+    clock.recall({"start/save": [40, 20], "start/save/collective": [0, 30]})
+    clock.begin("save")
+    assert ticks_until_report(clock, "collective") == 301

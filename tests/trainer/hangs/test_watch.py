@@ -1,6 +1,7 @@
 """Tests for trainer/hangs/watch.py and peers.py: threads that hang in phases, and ticks counted by hand."""
 
 import os
+import pdb
 import signal
 import subprocess
 import sys
@@ -138,7 +139,7 @@ def test_all_phases_of_the_ppo_stage_are_watched(tmp_path: Path) -> None:
         train_ppo(session, spec, cast_for(spec), prompts, HeldOut(prompts, None, EvaluationSpec()))
         names = {key.partition("/")[2] for key in session.hangs.clock.history}
     assert names == {
-        "start", "rollout", "score", "score/reward", "update", "save", "step", "evaluate", "evaluate/rollout",
+        "start", "rollout", "score", "score/reward", "update", "save", "save_result", "step", "evaluate", "evaluate/rollout",
         "evaluate/score", "evaluate/score/reward",
     }  # fmt: skip
 
@@ -153,10 +154,13 @@ def pair_of(folder: Path) -> list[Run]:
 
 def test_the_process_that_is_behind_is_named_to_all(tmp_path: Path) -> None:
     main, other = pair_of(tmp_path)
+    logs = [tmp_path / "stderr-0", tmp_path / "stderr-1"]
     with hanging(main.watch, "score", "collective"), hanging(other.watch, "score", "reward"):
-        for _ in range(48):
-            main.look()
-            other.look()
+        with logs[0].open("w") as first, logs[1].open("w") as second:
+            for _ in range(48):
+                main.watch.look(first)
+                other.watch.look(second)
+        assert all("in planted_hang" in log.read_text() for log in logs)  # every process writes its stacks
         assert [(finding.phase, finding.ranks) for finding in main.findings] == [("reward", [1])]
         assert other.findings == []  # the main process has reported
         assert "Process 0 has waited in the phase collective (in score)" in main.findings[0].text
@@ -222,6 +226,27 @@ def test_deadlines_survive_a_resume_on_the_same_hardware(tmp_path: Path) -> None
         session.device = torch.device("meta")
         session.recall_phases("ppo")
         assert session.hangs.stored() == {}
+
+
+def test_the_prompt_of_pdb_is_no_hang() -> None:
+    run = Run(HangWatch())
+    with run.watch.phase("update"):
+        Looking(run).set_trace()
+        assert run.watch.clock.innermost.ticks == 0
+        run.look(3)
+        assert run.watch.clock.innermost.ticks == 3
+
+
+class Looking(pdb.Pdb):
+    """A debugger in whose prompt many seconds pass."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(nosigint=True, readrc=False)
+        self._run = run
+
+    def cmdloop(self, intro: Any = None) -> None:
+        self._run.look(50)
+        self.set_continue()
 
 
 class _TwoOfThem(World):
