@@ -13,7 +13,9 @@ from pydantic import ValidationError
 
 from trainer import allowed_paths, data_report
 from trainer.annotation import command as annotation
-from trainer.errors import SpecError, StorageError, TrainerError
+from trainer.errors import RestartAfterHang, SpecError, StorageError, TrainerError
+from trainer.events import CheckpointSaved, read
+from trainer.hangs.restart import Restarts
 from trainer.preflight.render import parse_bytes, render
 from trainer.preflight.report import Report
 from trainer.spec import DATASETS, JobSpec, ResourcesSpec
@@ -53,12 +55,13 @@ def _run_command(arguments: argparse.Namespace) -> int:
         allowed_paths.check_spec(spec)
     except (SpecError, StorageError) as error:
         return _complain(error)
+    restarts = None if arguments.lease is not None else Restarts(arguments.given, arguments.attempt)
     if arguments.command == "launch" and spec.resources.total > 1:
-        return _launch(arguments, spec.resources)
+        return _launch_again(arguments, spec.resources, restarts)
     from trainer.run.process import run_in_process
 
     try:
-        run_in_process(spec, arguments.run_dir, arguments.lease)
+        run_in_process(spec, arguments.run_dir, arguments.lease, restarts)
     except TrainerError as error:
         return _complain(error)
     return 0
@@ -101,6 +104,16 @@ def _prepare_node(arguments: argparse.Namespace) -> None:
             raise StorageError(f"The output cannot be written to {path}: {error}") from error
 
 
+def _launch_again(arguments: argparse.Namespace, resources: ResourcesSpec, restarts: Restarts | None) -> int:
+    """Launch the run. After a hang that asks for it, start this command again."""
+    events: Path = arguments.run_dir / "events.jsonl"
+    before = events.stat().st_size if events.exists() else 0
+    status = _launch(arguments, resources)
+    if status == RestartAfterHang.exit_status and restarts is not None:
+        restarts.start_again(any(isinstance(event, CheckpointSaved) for event, _ in read(events, before)))
+    return status
+
+
 def _launch(arguments: argparse.Namespace, resources: ResourcesSpec) -> int:
     if arguments.slurm and resources.machines > 1:
         from trainer.distributed.slurm import launch_on_nodes, node_rank
@@ -124,7 +137,8 @@ def _launch(arguments: argparse.Namespace, resources: ResourcesSpec) -> int:
     lease = [] if arguments.lease is None else ["--lease", str(arguments.lease)]
     paths = [] if arguments.local_paths is None else ["--local-paths", str(arguments.local_paths)]
     machine = Machine(arguments.machine_rank, arguments.rendezvous)
-    return launch(resources, machine, [*command, *lease, *paths], arguments.rank_logs)
+    attempt = ["--attempt", str(arguments.attempt)]
+    return launch(resources, machine, [*command, *lease, *paths, *attempt], arguments.rank_logs)
 
 
 class InvalidSpec(SpecError):
@@ -223,7 +237,7 @@ def _add_run_and_launch(commands: Any) -> None:
         description="Run a spec. The same command on the same run folder resumes where the run stopped. Exit status 0 is "
         "success, 75 a stop and 76 a pause that can be resumed. Errors: 2 spec, 3 data, 4 model, 5 diverged, 6 out of memory, "
         "7 run folder. Further: 8 reward failed, 9 unhealthy, 10 self-test failed, 11 process lost, 12 disk full, "
-        "13 sampling engine failed.",
+        "13 sampling engine failed, 15 hang, 16 hang that asks for a restart.",
     )
     launch = commands.add_parser(
         "launch",
@@ -238,6 +252,12 @@ def _add_run_and_launch(commands: Any) -> None:
             "--lease", type=Path, help="file with the Unix time until which the run may go on (written by a worker)"
         )
         allowed_paths.add_option_to(command)
+        command.add_argument(
+            "--attempt",
+            type=int,
+            default=1,
+            help="number of the attempt since the last new checkpoint; a run without a worker sets it when it restarts after a hang",
+        )
         command.add_argument(
             "--log", type=Path, help="file that the output is appended to, in place of the console; node 1 has FILE-1"
         )

@@ -15,6 +15,8 @@
     ├── SelfTestFailed 10  Before PPO's first iteration, two ways to compute one number disagree.
     ├── ProcessLost    11  Another process of the run has ended.
     ├── EngineFailed   13  The engine that samples the responses did not start, or failed. The run resumes from its checkpoint.
+    ├── Hang           15  A phase has passed its deadline, and `hang.action` is "fail". The run resumes from its checkpoint.
+    │   └── RestartAfterHang 16 The same with `hang.action` = "restart": the run is to be started again.
     └── Stopped        75  The run was asked to stop. It is saved; run it again to resume.
         └── Paused     76  A health rule, or too many missing rewards, paused the run for a person. It is saved; run it again
                            to resume.
@@ -104,6 +106,16 @@ class ProcessLost(TrainerError):
 class EngineFailed(TrainerError):
     code = "engine_failed"
     exit_status = 13
+
+
+class Hang(TrainerError):
+    code = "hang"
+    exit_status = 15
+
+
+class RestartAfterHang(Hang):
+    code = "hang_restart"
+    exit_status = 16
 
 
 class Stopped(TrainerError):

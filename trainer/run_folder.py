@@ -59,7 +59,7 @@ def _identity(spec: JobSpec) -> dict[str, Any]:
     are left out, so that a user can change the limit that paused or stopped the run and resume.
     """
     identity = spec.model_dump(
-        mode="json", exclude={"name", "runtime", "resources", "checkpoints", "health", "tracking"}
+        mode="json", exclude={"name", "runtime", "resources", "checkpoints", "health", "hang", "tracking"}
     )
     for scorer in (
         *identity["rewards"],

@@ -986,6 +986,17 @@ class GuardsSpec(TypedDict, closed=True):
     """Optimizer steps for which `lr_cut_factor` holds."""
 
 
+class HangSpec(TypedDict, closed=True):
+    """The watch for phases of the run that hang. The deadline of a phase is ten times the longest that it has taken."""
+
+    action: NotRequired[Literal["off", "warn", "restart", "fail"]]
+    """`warn`: name the phase in the events and write the stacks of all threads into the log. `restart`: do so, end the run and start it again from its checkpoint. After five attempts without a new checkpoint it fails. `fail`: end the run with the error `hang`. `off`: watch nothing."""
+    first_seconds: NotRequired[int]
+    """Shortest deadline of a phase that has not ended before: it may compile kernels or start an engine."""
+    least_seconds: NotRequired[int]
+    """Shortest deadline of a phase that has ended before."""
+
+
 class Health(TypedDict):
     """The process is up."""
 
@@ -5618,6 +5629,8 @@ class JobSpec(TypedDict, closed=True):
     """The comparison at the end, and in the loop."""
     health: NotRequired[HealthSpec]
     """The limits on PPO's metrics, and the action when one is passed."""
+    hang: NotRequired[HangSpec]
+    """The watch for phases of the run that hang."""
     checkpoints: NotRequired[CheckpointSpec]
     runtime: NotRequired[RuntimeSpec]
     resources: NotRequired[ResourcesSpec]

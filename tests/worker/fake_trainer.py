@@ -119,6 +119,18 @@ class Fake:
             self._save(1)
             self.die()
 
+    def hang(self) -> int:
+        """End as a trainer does that finds a hang, with `hang.action` = "restart"."""
+        message = "Process 0 has been in the phase reward."
+        self.emit(RunFailed(code="hang_restart", message=message, stage="ppo", step=1))
+        return 16
+
+    def hang_the_first_time(self) -> int | None:
+        if self._resume_step():
+            return None
+        self._save(1)
+        return self.hang()
+
     def obey(self) -> None:
         """Report the log at the start, and carry out one new command after step 3."""
         log = [(one.command.id, one.step) for one in read_records(self.folder)]

@@ -24,6 +24,7 @@ from typing import NoReturn
 from trainer.errors import ProcessLost, StorageError, TrainerError
 from trainer.events import RunFailed, RunStopped
 from trainer.events.log import EventLog, last_event
+from trainer.hangs import PeerPlaces
 from trainer.run_folder import alone_in
 
 _LOOK_SECONDS = 0.25
@@ -55,12 +56,13 @@ class Failure:
 class PeerMonitor:
     """Watches the other processes of a run, from `start` to `stop`."""
 
-    def __init__(self, run_dir: Path, launch: str, rank: int, peers: Mapping[int, int]) -> None:
+    def __init__(self, run_dir: Path, launch: str, rank: int, processes: int, peers: Mapping[int, int]) -> None:
         """`launch`: an id that the processes of this launch share. `peers`: process ids of the others on this machine, by rank."""
         self._run_dir = run_dir
         self._file = run_dir / f".failure-{launch}.json"
         self._rank = rank
         self._peers = peers
+        self.places = PeerPlaces(run_dir, launch, rank, processes, peers)
         self._log: EventLog | None = None
         self._position: Callable[[], Position] = lambda: (None, None)
         self._stopping = threading.Event()

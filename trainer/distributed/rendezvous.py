@@ -12,6 +12,7 @@ import torch
 from trainer.distributed.peer_failure import PeerMonitor
 from trainer.distributed.world import SINGLE, PeerGone, World
 from trainer.errors import ModelError, StorageError
+from trainer.hangs import MARKS
 
 _COLLECTIVE_TIMEOUT = timedelta(hours=2)
 """Long, because the main process may write a large checkpoint, or a reward may be slow. `PeerMonitor` finds ended processes."""
@@ -67,7 +68,7 @@ def peer_monitor(run_dir: Path, world: World) -> Iterator[PeerMonitor | None]:
     here = _this_machine()
     places = world.all_gather_object((here, os.getpid()))
     peers = {rank: pid for rank, (machine, pid) in enumerate(places) if machine == here and rank != world.rank}
-    monitor = PeerMonitor(run_dir, launch, world.rank, peers)
+    monitor = PeerMonitor(run_dir, launch, world.rank, world.size, peers)
     try:
         yield monitor
     finally:  # the run is finished or stopped; every process waits here for the others
@@ -85,8 +86,8 @@ def _close_process_group() -> None:
 
 
 def _clear_marks(run_dir: Path, mark: Path) -> None:
-    """Delete the marks and failure files of earlier launches, and write the mark of this one."""
-    for leftover in (*run_dir.glob(".launch-*"), *run_dir.glob(".failure-*")):
+    """Delete the marks, failure files and places of earlier launches, and write the mark of this one."""
+    for leftover in (*run_dir.glob(".launch-*"), *run_dir.glob(".failure-*"), *run_dir.glob(MARKS)):
         leftover.unlink()
     mark.touch()
 

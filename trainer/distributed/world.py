@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from trainer.errors import Diverged, TrainerError
+from trainer.hangs import phase
 
 T = TypeVar("T")
 
@@ -225,6 +226,7 @@ def is_peer_gone(error: BaseException) -> bool:
     )
 
 
+@phase("collective")
 def _reaching(message: Callable[[], T]) -> T:
     try:
         return message()

@@ -47,15 +47,13 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
 
         # sample
         memory = PeakMemory(context.device)
-        with session.hangs.phase("rollout"):
-            rollout = producer.take(index)
+        rollout = producer.take(index)
         metrics |= memory.reached("rollout") | {"time/rollout": rollout.seconds}
 
         with producer.sample_ahead(loop.following(index)):  # no effect unless `ppo.rollout.asynchronous`
             # score
             policy_pass = stage.needs_policy_pass(turn, rollout.rows)
-            with session.hangs.phase("score"):
-                scored = score(context, rollout.prompts, rollout.responses, policy_pass=policy_pass)
+            scored = score(context, rollout.prompts, rollout.responses, policy_pass=policy_pass)
             learned = learnable(scored, spec, state.optimal_values_at(rollout.rows))
             metrics |= stage.missing_metrics(scored, learned, index)
             result, coefficients = None, state.kl_coefficients(spec, iteration)
@@ -74,10 +72,7 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
 
                 # update
                 cut_steps = state.cut_steps_left
-                with session.hangs.phase("update"):
-                    result = update(
-                        context, experience, learners, coefficients, iteration, cut_steps, stage.pretraining
-                    )
+                result = update(context, experience, learners, coefficients, iteration, cut_steps, stage.pretraining)
                 models.sampler.policy_moved()
         metrics |= memory.reached("train") | {"episode": (index + 1) * spec.batch_size}
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
+from trainer.hangs import phase
 from trainer.models import Model
 from trainer.optim.learner import Learner
 from trainer.optim.micro_batches import pairs_at_once
@@ -107,7 +108,8 @@ def _labelled(
             draws = generator(seed, "online answers", number, first, side)
             responses = sample_responses(context, some, uniforms(draws, len(some), spec.max_new_tokens))
             sides.append(to_answers(some, responses, context.codec))
-        preferred_b = judge.points(*sides)
+        with phase("reward"):
+            preferred_b = judge.points(*sides)
         counts += MissingCounts.of(preferred_b)
         for a, b, points, flipped in zip(*sides, preferred_b, flips[first : first + len(some)].tolist(), strict=True):
             if a.scored_ids != b.scored_ids and not isinstance(points, Missing):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from trainer.errors import SpecError
 from trainer.events import CriticCard, Curve, Sample, TokenRow
+from trainer.hangs import phase
 from trainer.health import Monitor
 from trainer.models import Model
 from trainer.ppo.critic_card import card_metrics, critic_card
@@ -51,6 +52,7 @@ class PPOData:
 class PPOStage:
     """Everything that the loop works with, as the newest checkpoint left it, or new."""
 
+    @phase("start")
     def __init__(self, session: Session, context: PPOContext, data: PPOData) -> None:
         """The policy and a separate critic in `context` are already loaded from that checkpoint.
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from trainer.errors import Diverged
+from trainer.hangs import phase
 from trainer.models.sequences import masked_mean
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import KLCoefficients, old_policy_kl
@@ -42,6 +43,7 @@ class UpdateResult:
     """Metrics as in `history`, for each pass of a critic that learns apart. Else empty: `history` has its figures."""
 
 
+@phase("update")
 def update(
     context: PPOContext,
     experience: Experience,

@@ -10,6 +10,7 @@ import torch
 from data.rows import Prompt
 from trainer.distributed import SINGLE, World
 from trainer.errors import RewardError
+from trainer.hangs import phase
 from trainer.models import Model
 from trainer.models.attention import Packing
 from trainer.optim.micro_batches import BatchLimits
@@ -163,6 +164,7 @@ class Rewards:
         self._role = role
         self._world = world
 
+    @phase("reward")
     def score(self, answers: Sequence[RewardInput]) -> Scores:
         """The scores of all answers, of which each process computes a block.
 

@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from trainer.errors import SpecError
+from trainer.hangs import phase
 from trainer.rewards.base import RewardContext, RewardInput, RewardOutcome
 from trainer.rewards.missing import Missing, NoValue, shown, stated
 from trainer.spec import HttpReward, MissingCause
@@ -74,7 +75,8 @@ class Endpoint:
         for attempt in range(self.retries + 1):
             self.requests += 1
             try:
-                return self._ask_once(question)
+                with phase("request", at_most=self.timeout):
+                    return self._ask_once(question)
             except _MayPass as trouble:
                 self.failed += 1
                 if attempt == self.retries:
@@ -87,7 +89,8 @@ class Endpoint:
                 self.notify(
                     f"{self.url}: {trouble}. Trying again in {seconds:g} s (retry {attempt + 1} of {self.retries})."
                 )
-                self.pause(seconds)
+                with phase("request", at_most=seconds):
+                    self.pause(seconds)
             except NoValue:
                 self.failed += 1
                 raise

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from trainer.distributed import SINGLE, World
+from trainer.hangs import phase
 from trainer.models import Model, present
 from trainer.models.rounding import HARMLESS
 from trainer.models.sequences import Batch, completion_logprobs, on_device
@@ -140,6 +141,7 @@ def sample_and_score(
     return score(context, prompts, responses, temperature)
 
 
+@phase("rollout")
 @torch.no_grad()
 def sample_responses(
     context: PPOContext,
@@ -179,6 +181,7 @@ def sample_local_rows(
         )
 
 
+@phase("score")
 @torch.no_grad()
 def score(
     context: PPOContext,

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from trainer.errors import ModelError
+from trainer.hangs import phase
 from trainer.models import Model
 from trainer.models.heads import store_as_computed
 from trainer.models.roles import Role
@@ -60,6 +61,7 @@ class RolloutProducer:
         on_gpu = asynchronous and context.device.type == "cuda"
         self._stream = torch.cuda.Stream(context.device) if on_gpu else None
 
+    @phase("rollout")
     def take(self, iteration: int) -> Rollout:
         """Return the iteration's rollout: the responses sampled ahead, if any, else fresh ones of the current policy."""
         rows = self._rows(iteration)
@@ -100,11 +102,13 @@ class RolloutProducer:
             yield
         finally:
             began = time.perf_counter()
-            wait([future])
+            with phase("rollout"):
+                wait([future])
             _wait_for(self._current_stream(), self._stream)  # else the next copy could overtake the last step
             self._waited = time.perf_counter() - began
             torch.set_num_threads(threads)
-        self._pending = iteration, self._gathered(future.result())
+        with phase("rollout"):
+            self._pending = iteration, self._gathered(future.result())
 
     def state(self) -> dict[str, dict[str, Tensor]]:
         """Return the waiting responses as tensors, for a checkpoint; {} if none wait."""

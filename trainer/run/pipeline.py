@@ -14,6 +14,7 @@ from trainer import allowed_paths, models, run_data
 from trainer.distributed import cpu_threads
 from trainer.distributed.cpu_threads import PairedExecutor
 from trainer.events import RunFinished, RunStarted, StagePlan
+from trainer.hangs import phase
 from trainer.models.heads import underlying
 from trainer.ppo import loop
 from trainer.ppo.health import RolledBackError
@@ -32,7 +33,7 @@ from trainer.spec.named_resources import named_paths
 from trainer.spec.stages import total_steps
 from trainer.stages import dpo, evaluation, kto, sft
 from trainer.stages.evaluation import HeldOut
-from trainer.stages.model_factory import ModelFactory
+from trainer.stages.model_factory import EvaluatedModels, ModelFactory
 from trainer.stages.reward_model.train import train_on_pairs, train_on_thumbs
 from trainer.stages.tokenize import TokenizedData, log_data_warnings, new_tokenizer, tokenize_data
 from trainer.stages.tokenized_rows import rankings
@@ -59,8 +60,11 @@ def run(session: Session) -> dict[str, float]:
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     began = time.perf_counter()
-    job = _prepared(session)
+    session.hangs.enter_stage("start")
+    with phase("load"):
+        job = _prepared(session)
     for stage in session.spec.stages:
+        session.hangs.enter_stage(stage)
         while session.checkpoints.result(stage) is None:
             with suppress(
                 RolledBackError
@@ -79,6 +83,8 @@ def _prepared(session: Session) -> RunContext:
     spec = session.spec
     raise_first(settings(spec, "cuda" if session.device.type == "cuda" else "cpu"))
     session.world.from_main(lambda: _refuse_damaged_models(session))
+    if (stage := _next_stage(session)) is not None:
+        session.recall_phases(stage)
     loaded = run_data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
     tokenizer = _tokenizer(session, loaded)
     codec = Codec.for_tokenizer(tokenizer, spec.data, models.load_stops(tokenizer, spec.model.path, spec.ppo.stop))
@@ -142,6 +148,14 @@ def _kto(job: RunContext) -> None:
 
 
 def _ppo(job: RunContext) -> None:
+    ppo_models, data = _ppo_parts(job)
+    with _pair(job.session, ppo_models) as pair:
+        context = PPOContext.from_session(job.session, replace(ppo_models, pair=pair), job.codec, job.session.spec.ppo)
+        loop.train(job.session, context, data)
+
+
+@phase("load")
+def _ppo_parts(job: RunContext) -> tuple[PPOModels, PPOData]:
     spec, encoded, ppo_models = job.session.spec, job.encoded, job.models.ppo_models()
     judge = job.models.judge(spec.evaluation.judge, ppo_models.reward_model)
     feedback = None
@@ -151,10 +165,7 @@ def _ppo(job: RunContext) -> None:
         assert source is not None  # the spec demands one
         feedback = Feedback(source, encoded.pairs, encoded.references)
     held_out = HeldOut(encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
-    data = PPOData(encoded.prompts, held_out, encoded.texts, feedback, encoded.references)
-    with _pair(job.session, ppo_models) as pair:
-        context = PPOContext.from_session(job.session, replace(ppo_models, pair=pair), job.codec, spec.ppo)
-        loop.train(job.session, context, data)
+    return ppo_models, PPOData(encoded.prompts, held_out, encoded.texts, feedback, encoded.references)
 
 
 def _pair(session: Session, ppo_models: PPOModels) -> PairedExecutor:
@@ -172,12 +183,17 @@ def _pair(session: Session, ppo_models: PPOModels) -> PairedExecutor:
 
 
 def _evaluation(job: RunContext) -> None:
+    compared, held_out = _evaluation_parts(job)
+    extra = _reward_model_accuracy(job.session)
+    context = PPOContext.from_session(job.session, compared.models, job.codec, job.session.spec.ppo)
+    evaluation.run(job.session, context, held_out, extra, compared.against, compared.load_best)
+
+
+@phase("load")
+def _evaluation_parts(job: RunContext) -> tuple[EvaluatedModels, HeldOut]:
     spec, compared = job.session.spec, job.models.evaluated_models()
     judge = job.models.judge(spec.evaluation.judge, compared.models.reward_model)
-    held_out = HeldOut(job.encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
-    extra = _reward_model_accuracy(job.session)
-    context = PPOContext.from_session(job.session, compared.models, job.codec, spec.ppo)
-    evaluation.run(job.session, context, held_out, extra, compared.against, compared.load_best)
+    return compared, HeldOut(job.encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
 
 
 _STAGES = {

@@ -15,8 +15,10 @@ from trainer.distributed.peer_failure import PeerMonitor, failure_of
 from trainer.distributed.rendezvous import init_distributed, peer_monitor
 from trainer.errors import DiskFull, InternalError, ModelError, Stopped, StorageError, TrainerError
 from trainer.events import EventLog
+from trainer.hangs.restart import Restarts
 from trainer.out_of_memory import as_out_of_memory, is_out_of_memory
 from trainer.run import pipeline
+from trainer.run.hang_end import HangEnd
 from trainer.run.several_seeds import run_each
 from trainer.run_folder import alone_in, claim
 from trainer.sampling.sampler import release_engine
@@ -25,8 +27,12 @@ from trainer.spec import JobSpec, RuntimeSpec
 from trainer.tracking import tracked
 
 
-def run_in_process(spec: JobSpec, run_dir: Path, lease: Path | None = None) -> dict[str, float]:
+def run_in_process(
+    spec: JobSpec, run_dir: Path, lease: Path | None = None, restarts: Restarts | None = None
+) -> dict[str, float]:
     """Run `spec` in `run_dir` from the checkpoints found there, and return the summary.
+
+    `restarts`: those that a run without a worker makes after a hang. With None it ends with the exit status for a restart.
 
     Raises TrainerError. Every failure but a stop leaves a `run_failed` event; checkpoints stay as they are.
     """
@@ -35,7 +41,7 @@ def run_in_process(spec: JobSpec, run_dir: Path, lease: Path | None = None) -> d
         with ExitStack() as held:
             world.from_main(lambda: held.enter_context(_taken(spec, run_dir)))
             with peer_monitor(run_dir, world) as monitor:
-                return _with_log(spec, run_dir, lease, world, monitor)
+                return _with_log(spec, run_dir, lease, world, monitor, restarts)
     except OSError as error:
         if is_disk_full(error):
             raise _disk_full(run_dir, error) from error
@@ -52,7 +58,12 @@ def _taken(spec: JobSpec, run_dir: Path) -> Iterator[None]:
 
 
 def _with_log(
-    spec: JobSpec, run_dir: Path, lease: Path | None, world: World, monitor: PeerMonitor | None
+    spec: JobSpec,
+    run_dir: Path,
+    lease: Path | None,
+    world: World,
+    monitor: PeerMonitor | None,
+    restarts: Restarts | None,
 ) -> dict[str, float]:
     opened: list[EventLog] = []
     world.from_main(lambda: opened.append(EventLog(run_dir / "events.jsonl")))
@@ -60,8 +71,10 @@ def _with_log(
     try:
         world.sharded = world.size > 1 and spec.runtime.sharding == "fsdp"
         session = Session(spec, run_dir, log, lease, world)
+        session.on_hang = HangEnd(session, monitor, restarts)
         if monitor is not None:
             monitor.start(log, lambda: (session.stage, session.step or None))
+            session.hangs.peers = monitor.places
         with tracked(spec, run_dir, session.emit) if log is not None else nullcontext(), session.listening():
             return _guarded(session, _body(spec), monitor)
     finally:
@@ -84,7 +97,7 @@ def _guarded(
     a monitor: an error that ends the whole job also passes through the call for the whole.
     """
     try:
-        with session.hangs.watching():
+        with session.hangs.watching(session):
             session.compute_on(_device(session.spec.runtime, session.world))
             return body(session)
     except Stopped:

@@ -36,6 +36,8 @@ class _OneSeed(Session):
             whole._lease,
             whole.world,
         )
+        self.on_hang = whole.on_hang
+        self.hangs = whole.hangs  # a seed has the history of those before it
         self._whole = whole
         self._seed = seed
         self.stopped: RunStopped | None = None

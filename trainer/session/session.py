@@ -3,7 +3,7 @@
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -27,11 +27,11 @@ from trainer.events import (
     console,
     finite,
 )
+from trainer.hangs import Finding, Floors, HangWatch, PhaseClock, phase
 from trainer.models import Model, precision
 from trainer.optim.learner import require_finite
 from trainer.randomness import derive_seed
-from trainer.session.checkpoint import Checkpoints, StageResult, TrainerState
-from trainer.session.hang_watch import HangWatch
+from trainer.session.checkpoint import Checkpoints, StageResult, TrainerState, load_numbers
 from trainer.spec import JobSpec, StageName
 from trainer.text.codec import Tokenizer
 
@@ -56,7 +56,12 @@ class Session:
         self.checkpoints = Checkpoints(run_dir / "checkpoints", spec.checkpoints.keep_last, world, self.emit)
         self.stage: StageName | None = None
         self.step = 0
-        self.hangs = HangWatch(self.warn, self._place)
+        hang = spec.hang
+        self.hangs = HangWatch(Floors(hang.first_seconds, hang.least_seconds), is_on=hang.action != "off")
+        self.on_hang: Callable[[Session, Finding], None] | None = None
+        """Ends the run that hangs; None: it is only reported."""
+        self.has_saved = False
+        """Whether this process has saved a checkpoint, one of a seed included."""
         self._log = log
         self._lease = lease
         self._stop_asked = False
@@ -71,6 +76,8 @@ class Session:
             self.log(precision.describe_dtype(dtype, device.type), warning=dtype != precision.auto(device.type))
 
     def emit(self, event: Event) -> None:
+        self.hangs.note_event(_described(event))
+        self.has_saved |= isinstance(event, CheckpointSaved)
         if self._log is not None:
             self._log.emit(event)
             console.show(event)
@@ -85,8 +92,40 @@ class Session:
         else:
             print(f"process {self.world.rank}: {text}", file=sys.stderr, flush=True)  # noqa: T201 events are not its to write
 
-    def _place(self) -> str:
-        return f"process {self.world.rank}, stage {self.stage}, after step {self.step}"
+    def position(self) -> tuple[str | None, int]:
+        """The stage and the last step."""
+        return self.stage, self.step
+
+    def hangs_in(self, finding: Finding) -> None:
+        """Warn of a phase that has passed its deadline, or end the run. It is called in the watching thread."""
+        if self.spec.hang.action != "warn" and self.on_hang is not None:
+            self.on_hang(self, finding)
+        self.warn(
+            f"The run may hang. {finding.text} The trainer's log has the stacks of its threads. Stop the run and run it "
+            "again to resume from its checkpoint."
+        )
+
+    def recall_phases(self, stage: StageName) -> None:
+        """Take over how long the phases took until the stage's newest checkpoint, on the same hardware.
+
+        Raises StorageError if the files of the newest checkpoint cannot be read.
+        """
+        found = self.checkpoints.newest(stage)
+        stored = None if found is None else load_numbers(found[0]).get("phases")
+        if stored is not None and stored["hardware"] == self._hardware():
+            self.hangs.recall(stored["ticks"])
+
+    def _add_phases(self, state: TrainerState) -> None:
+        """Add how long each phase took in the process in which it took longest."""
+        together = PhaseClock()
+        for ticks in self.world.all_gather_object(self.hangs.stored()):
+            together.recall(ticks)
+        state.numbers["phases"] = {"hardware": self._hardware(), "ticks": together.stored()}
+
+    def _hardware(self) -> str:
+        """Runs with equal descriptions take about as long."""
+        device = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else self.device.type
+        return f"{self.world.size} x {device}"
 
     def seed(self, *purpose: str | int) -> int:
         return derive_seed(self.spec.seed, *purpose)
@@ -106,17 +145,20 @@ class Session:
 
     def begin(self, stage: StageName, total_steps: int, start_step: int) -> None:
         self.stage, self.step = stage, start_step
+        self.hangs.enter_stage(stage)
         self.emit(StageStarted(stage=stage, total_steps=total_steps, start_step=start_step))
 
     def report(self, stage: StageName, step: int, total_steps: int, values: dict[str, float]) -> None:
         self.stage, self.step = stage, step
         self.emit(Metrics(stage=stage, step=step, total_steps=total_steps, values=finite(values)))
+        self.hangs.step_ended()
 
     def show(self, stage: StageName, step: int, rows: list[Sample]) -> None:
         self.emit(Samples(stage=stage, step=step, rows=rows))
 
     def save(self, stage: StageName, step: int, model: Model, tokenizer: Tokenizer, state: TrainerState) -> None:
-        with self.hangs.phase("save"):
+        with phase("save"):
+            self._add_phases(state)
             path = self.checkpoints.save(stage, step, model, tokenizer, state)
         self.emit(CheckpointSaved(stage=stage, step=step, path=str(path.relative_to(self.run_dir)), final=False))
 
@@ -131,7 +173,9 @@ class Session:
     ) -> None:
         """Save the stage's best checkpoint so far, and emit its event."""
         self.check_lease()
-        with self.hangs.phase("save"):
+        with phase("save_result"):
+            if state is not None:
+                self._add_phases(state)
             path = self.checkpoints.save_best(stage, step, model, tokenizer, metrics, state)
         relative = str(path.relative_to(self.run_dir))
         self.emit(
@@ -143,7 +187,8 @@ class Session:
     def restore(self, stage: StageName, source: Path, step: int, numbers: Mapping[str, Any]) -> None:
         """Make an earlier checkpoint the newest one, at `step`, and emit its event."""
         self.check_lease()
-        path = self.checkpoints.restore(stage, source, step, numbers)
+        with phase("save"):
+            path = self.checkpoints.restore(stage, source, step, numbers)
         self.emit(CheckpointSaved(stage=stage, step=step, path=str(path.relative_to(self.run_dir)), final=False))
 
     def finish(
@@ -159,7 +204,7 @@ class Session:
         self.check_lease()
         for name, value in result.summary.items():
             require_finite(torch.tensor(value), f"{stage} figure {name}")
-        with self.hangs.phase("save"):
+        with phase("save_result"):
             path = self.checkpoints.save_final(stage, model, tokenizer, result, files, models)
         relative = str(path.relative_to(self.run_dir))
         if model is not None:
@@ -206,3 +251,10 @@ class Session:
         )
         where = f"in stage {self.stage} after step {self.step}" if self.stage else "before the first stage"
         raise Stopped(f"Stopped ({reason}) {where}. Run the same command to resume.")
+
+
+def _described(event: Event) -> str:
+    """The kind of an event and its place, in words."""
+    stage, step = getattr(event, "stage", None), getattr(event, "step", None)
+    where = "" if stage is None else f" of {stage}" + ("" if step is None else f", step {step}")
+    return f"{event.type}{where}"

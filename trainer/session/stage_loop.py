@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from trainer.hangs import phase
 from trainer.health.losses import Losses
 from trainer.models import Model
 from trainer.session.checkpoint import TrainerState, load_numbers
@@ -89,7 +90,8 @@ class StageLoop:
         A loss that ends above where it began is reported as a warning.
         """
         for index in self.steps():
-            metrics = self.agreed(step(index))
+            with phase("update"):
+                metrics = self.agreed(step(index))
             self.start.losses.add(metrics.get("loss"))
             self.report(index + 1, metrics)
             self.save_if_due(index + 1)

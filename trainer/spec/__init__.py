@@ -7,7 +7,7 @@ command line validate with the same code.
 
 from trainer.spec.data import DATASETS, DataSpec
 from trainer.spec.health import HealthAction, HealthRule, HealthSpec
-from trainer.spec.job import CheckpointSpec, JobSpec, ResourcesSpec, RuntimeSpec, SlurmSpec
+from trainer.spec.job import CheckpointSpec, HangSpec, JobSpec, ResourcesSpec, RuntimeSpec, SlurmSpec
 from trainer.spec.model import AdapterSpec, LoraSpec, ModelSpec, TokenizerSpec
 from trainer.spec.ppo import AdaptiveRateSpec, OnlineSpec, PositiveExamplesSpec, PPOSpec
 from trainer.spec.ppo_advantage import (
@@ -68,6 +68,7 @@ __all__ = [
     "EvaluationSpec",
     "ExactMatchReward",
     "GuardsSpec",
+    "HangSpec",
     "HealthAction",
     "HealthRule",
     "HealthSpec",

@@ -73,6 +73,28 @@ class CheckpointSpec(Section):
     """Intermediate checkpoints kept per stage; the final one of each stage always is."""
 
 
+class HangSpec(Section):
+    """The watch for phases of the run that hang. The deadline of a phase is ten times the longest that it has taken."""
+
+    action: Literal["off", "warn", "restart", "fail"] = "warn"
+    """`warn`: name the phase in the events and write the stacks of all threads into the log. `restart`: do so, end the run and start it again from its checkpoint. After five attempts without a new checkpoint it fails. `fail`: end the run with the error `hang`. `off`: watch nothing."""
+    first_seconds: PositiveInt = 1800
+    """Shortest deadline of a phase that has not ended before: it may compile kernels or start an engine."""
+    least_seconds: PositiveInt = 45
+    """Shortest deadline of a phase that has ended before."""
+
+    @model_validator(mode="after")
+    def _floors_have_an_effect(self) -> "HangSpec":
+        if self.action == "off":
+            self.refuse_idle(["first_seconds", "least_seconds"], 'with `action` = "off"')
+        if self.first_seconds < self.least_seconds:
+            raise ValueError(
+                f"`first_seconds` ({self.first_seconds}) must be at least `least_seconds` ({self.least_seconds}): the first "
+                "time takes longer than later ones"
+            )
+        return self
+
+
 class RuntimeSpec(Section):
     """The device, the threads and the memory layout of the run."""
 
@@ -143,6 +165,8 @@ class JobSpec(Section):
     """The comparison at the end, and in the loop."""
     health: Annotated[HealthSpec, ANYTIME] = HealthSpec()
     """The limits on PPO's metrics, and the action when one is passed."""
+    hang: Annotated[HangSpec, ANYTIME] = HangSpec()
+    """The watch for phases of the run that hang."""
     checkpoints: Annotated[CheckpointSpec, ANYTIME] = CheckpointSpec()
     """The checkpoints that are kept during a run."""
     runtime: Annotated[RuntimeSpec, ANYTIME] = RuntimeSpec()

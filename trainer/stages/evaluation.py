@@ -16,6 +16,7 @@ from torch import Tensor
 from data.splits import prompt_text
 from data.statistics import wilson_interval
 from trainer.events import Sample, TokenRow
+from trainer.hangs import phase
 from trainer.models import Model
 from trainer.randomness import generator
 from trainer.rewards.base import RewardInput, Scores
@@ -108,6 +109,7 @@ def shown_scores(rewards: Scores, scores_B: Tensor) -> Sequence[Value]:
     return [total if isinstance(total, Missing) else float(score) for total, score in pairs]
 
 
+@phase("evaluate")
 def judge_scores(judge: Judge | None, answers: Sequence[RewardInput]) -> Sequence[Value]:
     """The judge's score of each answer; None for each without a judge, or with one that only compares."""
     scores = judge.scores(answers) if judge else None
@@ -147,6 +149,7 @@ class Evaluation:
         self._latest: HeldOutResponses | None = None
         self._counts: dict[str, MissingCounts] = {}
 
+    @phase("evaluate")
     def metrics(self) -> dict[str, float]:
         """Evaluate the policy as it is now: means over the prompts and the win rate against `initial`, under `eval/`."""
         before, after = self._before(), self.respond(self._context.models.policy, "ppo")
@@ -168,6 +171,7 @@ class Evaluation:
         pairs = zip(self._initial.completions[:count], self._latest.completions[:count], strict=True)
         return [after.sample(before).model_copy(update={"held_out": True}) for before, after in pairs]
 
+    @phase("evaluate")
     @torch.no_grad()
     def respond(self, policy: Model, purpose: str) -> HeldOutResponses:
         """Sample one response of `policy` per prompt. The same purpose always gets the same draws."""
@@ -184,6 +188,7 @@ class Evaluation:
             found.counts.update(together(found.counts, counts_of({**scored.rewards.parts, **asked_of(judged)})))
         return found
 
+    @phase("evaluate")
     def win_rates(self, before: HeldOutResponses, after: HeldOutResponses) -> dict[str, float]:
         """How often `after` wins by the judge, or by the rewards without one; with the 95 % interval.
 

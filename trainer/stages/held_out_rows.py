@@ -1,10 +1,12 @@
 """The held-out rows of an evaluation: all of them at the end of a stage, the same few of them before."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 import torch
 
+from trainer.hangs import phase
 from trainer.randomness import generator
 
 Row = TypeVar("Row")
@@ -20,3 +22,8 @@ def evaluated(rows: Sequence[Row], most: int | None, last: bool) -> Sequence[Row
         return rows
     drawn = torch.randperm(len(rows), generator=generator(0, "eval_rows"))[:most]
     return [rows[index] for index in sorted(drawn.tolist())]
+
+
+def evaluating(last: bool) -> AbstractContextManager[None]:
+    """The phase of an evaluation. The last one has a history of its own, because it may have many more rows."""
+    return phase("evaluate_all" if last else "evaluate")

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from trainer.errors import ModelError
+from trainer.hangs import phase
 from trainer.models import Model, ModelBuilder, WeightUse, builder_for, dtype_of, load_tokenizer, set_stops
 from trainer.models.heads import ValueHead
 from trainer.models.value_bins import give_bins
@@ -124,6 +125,7 @@ class ModelFactory:
     def _rewards(self, own: Model | None) -> Rewards:
         return build(self.spec.scoring, self.context(own))
 
+    @phase("load")
     def _models(self, stage: StageName) -> dict[str, Model]:
         """The stage's models by part."""
         critic_start = self._critic_start() if stage == "ppo" else None

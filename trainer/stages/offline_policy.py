@@ -12,7 +12,7 @@ from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageLoop
 from trainer.spec import DPOSpec, KTOSpec
 from trainer.spec.stages import total_steps
-from trainer.stages.held_out_rows import evaluated
+from trainer.stages.held_out_rows import evaluated, evaluating
 from trainer.text.codec import Codec
 
 Accumulate = Callable[[Sequence[int]], dict[str, float]]
@@ -53,7 +53,8 @@ class OfflinePolicyStage:
             values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
             if held_out and loop.evaluates(index + 1):
                 rows_now = evaluated(held_out, spec.eval_rows, loop.is_last(index + 1))
-                summary.update({f"eval/{name}": value for name, value in evaluate(rows_now).items()})
+                with evaluating(loop.is_last(index + 1)):
+                    summary.update({f"eval/{name}": value for name, value in evaluate(rows_now).items()})
                 values |= summary | {"eval/rows": len(rows_now)}
             return values
 

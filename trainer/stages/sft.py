@@ -25,7 +25,7 @@ from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageLoop
 from trainer.spec import SFTSpec
 from trainer.spec.stages import total_steps
-from trainer.stages.held_out_rows import evaluated
+from trainer.stages.held_out_rows import evaluated, evaluating
 from trainer.stages.tokenized_rows import TokenizedDemonstration
 from trainer.text.codec import Codec
 
@@ -65,7 +65,8 @@ def train(
         values = {"loss": loss, "lr": learner.lr(index), "grad_norm": norm, "time/tokens_per_second": speed}
         if held_out and loop.evaluates(index + 1):
             rows_now = evaluated(held_out, spec.eval_rows, loop.is_last(index + 1))
-            summary["eval/loss"] = evaluate(model, rows_now, codec, at_once, session.device, session.world)
+            with evaluating(loop.is_last(index + 1)):
+                summary["eval/loss"] = evaluate(model, rows_now, codec, at_once, session.device, session.world)
             values |= summary | {"eval/rows": len(rows_now)}
         return values
 

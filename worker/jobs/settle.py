@@ -11,7 +11,7 @@ from core.jobs.lifecycle import actors, attempts
 from core.jobs.lifecycle.actors import Actor
 from core.jobs.lifecycle.attempts import Claim
 from core.models.jobs import JobStatus
-from trainer.errors import DiskFull, Paused, ProcessLost, RunFolderInUse, Stopped, TrainerError
+from trainer.errors import DiskFull, Hang, Paused, ProcessLost, RestartAfterHang, RunFolderInUse, Stopped, TrainerError
 from trainer.events import RunFailed, RunFinished, RunStopped
 from worker.jobs.launch.interface import EngineEnd
 
@@ -20,8 +20,15 @@ TIME_LIMIT = "time_limit"
 # The second one: a SIGTERM during the imports, before the trainer installed its handler.
 _KILLED = "The trainer was killed by SIGKILL. The kernel reports no lack of memory, so a person or a program did it."
 _PROCESS_ENDED = "A process of the run ended, on another machine or without a report."
+_HANGS = "A phase of the run hung. The trainer's log has the stacks of its threads."
 # The engine started the trainer again. The next attempt has a run folder of its own.
 _FOLDER_IN_USE = "An earlier trainer still holds the run folder, as after the loss of its machine."
+_LOST = {
+    -signal.SIGKILL: _KILLED,
+    ProcessLost.exit_status: _PROCESS_ENDED,
+    RunFolderInUse.exit_status: _FOLDER_IN_USE,
+}
+"""Exit statuses after which the job is queued again, and the reason where the launcher's engine has none."""
 RESUME_ADVICE = "The job is paused at its last stored checkpoint. Resume it when there is room."
 REWARDS_ADVICE = "Mend the reward, then resume the job: the share is counted anew."
 _STOPPED = (Stopped.exit_status, -signal.SIGTERM)
@@ -37,7 +44,8 @@ def _subclasses(kind: type[TrainerError]) -> Iterator[type[TrainerError]]:
 _CODES = {
     kind.exit_status: kind.code
     for kind in _subclasses(TrainerError)
-    if not issubclass(kind, Stopped | ProcessLost | RunFolderInUse) and kind.exit_status != TrainerError.exit_status
+    if not issubclass(kind, Stopped | ProcessLost | RunFolderInUse | RestartAfterHang)
+    and kind.exit_status != TrainerError.exit_status
 }
 
 
@@ -73,17 +81,16 @@ def settle(session: Session, claim: Claim, end: TrainerEnd) -> JobStatus:
         return JobStatus.CANCELLED
     if for_a_person := _pause_for_a_person(end):
         return attempts.pause(session, *job, *for_a_person)
+    if end.status == RestartAfterHang.exit_status or (end.failed and end.failed.code == RestartAfterHang.code):
+        return attempts.lose(session, *job, end.failed.message if end.failed else _HANGS, code=Hang.code)
     if end.failed and end.failed.code != ProcessLost.code:  # other processes report only that one was lost
         return _fail(session, claim, end.failed.code, end.failed.message)
     if end.killed_by_worker or end.status in _STOPPED:
         return _stopped(session, claim, end)
-    if end.status == -signal.SIGKILL:
-        waits = end.engine_end is not None and end.engine_end.waits
-        return attempts.lose(session, *job, _why_lost(end, _KILLED), waits=waits)
-    if end.status == ProcessLost.exit_status:
-        return attempts.lose(session, *job, _why_lost(end, _PROCESS_ENDED))
-    if end.status == RunFolderInUse.exit_status:
-        return attempts.lose(session, *job, _why_lost(end, _FOLDER_IN_USE))
+    if (otherwise := _LOST.get(end.status)) is not None:
+        reason = end.engine_end.reason if end.engine_end else otherwise
+        waits = end.status == -signal.SIGKILL and end.engine_end is not None and end.engine_end.waits
+        return attempts.lose(session, *job, reason, waits=waits)
     if end.status in _CODES:
         return _fail(session, claim, _CODES[end.status], end.log_tail or _crash(end))
     return _fail(session, claim, "trainer_crashed", _crash(end))
@@ -130,10 +137,6 @@ def _fail(session: Session, claim: Claim, code: str, message: str) -> JobStatus:
     error: dict[str, Any] = {"code": code, "message": message}
     attempts.finish(session, claim.job_id, claim.attempt, JobStatus.FAILED, message, error=error)
     return JobStatus.FAILED
-
-
-def _why_lost(end: TrainerEnd, otherwise: str) -> str:
-    return end.engine_end.reason if end.engine_end else otherwise
 
 
 def _why_released(end: TrainerEnd) -> str:

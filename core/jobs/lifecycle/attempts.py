@@ -60,15 +60,15 @@ class LeasedJobs(LeasedTable[Job]):
     def take_away(self, session: Session, row: Job, reason: str) -> JobStatus:
         return self.lose(session, row, reason, actors.PLATFORM)
 
-    def lose(self, session: Session, row: Job, reason: str, actor: Actor) -> JobStatus:
-        """End the attempt as lost. The job fails after too many attempts without a new checkpoint."""
+    def lose(self, session: Session, row: Job, reason: str, actor: Actor, code: str = "too_many_attempts") -> JobStatus:
+        """End the attempt as lost. The job fails with `code` after too many attempts without a new checkpoint."""
         _end_attempt(session, row, Outcome.LOST)
         lost = _lost_since_checkpoint(session, row)
         limit = get_settings().max_attempts if self._max_attempts is None else self._max_attempts
         to = _status_after_release(row)
         if to is JobStatus.QUEUED and lost >= limit:
             text = storable_message(f"{reason} This was attempt {lost} in a row without a new checkpoint.")
-            error = {"code": "too_many_attempts", "message": text}
+            error = {"code": code, "message": text}
             change_status(session, row, JobStatus.FAILED, text, actor, error=error)
             return JobStatus.FAILED
         if to is JobStatus.PAUSED:
@@ -156,14 +156,23 @@ def pause(session: Session, job_id: str, attempt: int, reason: str, actor: Actor
     return to
 
 
-def lose(session: Session, job_id: str, attempt: int, reason: str, *, waits: bool = False) -> JobStatus:
+def lose(
+    session: Session,
+    job_id: str,
+    attempt: int,
+    reason: str,
+    *,
+    waits: bool = False,
+    code: str = "too_many_attempts",
+) -> JobStatus:
     """End the attempt as if its worker had been lost, with the same limit of attempts. Returns the job's new status.
 
     `waits`: the reason is also that of a queued job, until its trainer runs again.
+    `code`: that of the error if the limit is reached.
     For a worker that still runs, but whose trainer was killed or whose disk failed.
     """
     job = held(session, job_id, attempt)
-    to = _JOBS.lose(session, job, reason, actors.worker(job.worker_id))
+    to = _JOBS.lose(session, job, reason, actors.worker(job.worker_id), code)
     if waits and to is JobStatus.QUEUED:
         job.waits_because = storable_message(reason)
         session.flush()

@@ -14,10 +14,13 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+from tests.waiting import eventually
 from trainer.distributed import SINGLE, World
 from trainer.distributed.rendezvous import init_distributed, peer_monitor
 from trainer.distributed.world import balance, contiguous_blocks
 from trainer.errors import Diverged, StorageError
+from trainer.hangs import Finding, Floors, HangWatch, PeerPlaces, phase
+from trainer.hangs import watch as watch_module
 
 
 def _gradients(world: World) -> object:
@@ -74,6 +77,33 @@ def _trouble(world: World) -> object:
     return said
 
 
+class _Findings:
+    """A session that writes what hangs to a file, and so ends the hang."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def position(self) -> tuple[str | None, int]:
+        return "ppo", 3
+
+    def hangs_in(self, finding: Finding) -> None:
+        self._file.write_text(finding.text)
+
+
+def _hang(world: World) -> object:
+    """The second process hangs in a reward while the first one waits for it in a collective. A tick is a hundredth second."""
+    folder = Path(world.broadcast_object(tempfile.mkdtemp()))
+    watch_module._TICK_SECONDS = 0.01
+    watch, named = HangWatch(Floors(first=5, later=5)), folder / "named"
+    watch.peers = PeerPlaces(folder, "launch", world.rank, 2, {})
+    with watch.watching(_Findings(named)), phase("score"):
+        if world.rank == 1:
+            with phase("reward"):
+                eventually(named.exists)
+        world.barrier()
+    return named.read_text()
+
+
 def _end_of_run(world: World) -> object:
     folder = Path(world.broadcast_object(tempfile.mkdtemp()))
     before = dist.is_initialized()
@@ -86,7 +116,7 @@ def _refuse() -> None:
     raise StorageError("taken")
 
 
-WORK: list[Callable[[World], object]] = [_gradients, _rows, _numbers, _trouble, _end_of_run]
+WORK: list[Callable[[World], object]] = [_gradients, _rows, _numbers, _trouble, _hang, _end_of_run]
 
 
 def _process(rank: int, port: int, answers: Connection) -> None:
@@ -173,4 +203,11 @@ def test_world_of_one_process_holds_all_rows_without_messages() -> None:
 
 def test_process_group_is_closed_at_the_end_of_a_run(answers: list[list[object]]) -> None:
     """With an open one, about one process in six aborted at its exit with status -6, after a run that had finished."""
-    assert [answer[4] for answer in answers] == [(True, False), (True, False)]
+    assert [answer[5] for answer in answers] == [(True, False), (True, False)]
+
+
+def test_a_process_that_is_behind_in_a_collective_is_named(answers: list[list[object]]) -> None:
+    text = str(answers[0][4])
+    assert text == answers[1][4]
+    assert text.startswith("Process 1 has been in the phase reward (in score) for ")
+    assert "Process 0 has waited in the phase collective (in score)" in text

@@ -25,7 +25,16 @@ from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import events, job, meanwhile, status
 from trainer import errors
-from trainer.errors import DiskFull, InternalError, Paused, ProcessLost, RunFolderInUse, Stopped, TrainerError
+from trainer.errors import (
+    DiskFull,
+    InternalError,
+    Paused,
+    ProcessLost,
+    RestartAfterHang,
+    RunFolderInUse,
+    Stopped,
+    TrainerError,
+)
 from trainer.events import RunStopped
 from worker.health import WorkerHeartbeat
 from worker.jobs import context as attempt_context
@@ -123,6 +132,7 @@ def test_settle_maps_every_trainer_exit_status_to_its_code(queue: Queue, kind: t
         Stopped: "",
         ProcessLost: "",
         RunFolderInUse: "",
+        RestartAfterHang: "",
         Paused: "",
         DiskFull: "",
         InternalError: "trainer_crashed",
@@ -132,9 +142,34 @@ def test_settle_maps_every_trainer_exit_status_to_its_code(queue: Queue, kind: t
         Stopped: "queued",
         ProcessLost: "queued",
         RunFolderInUse: "queued",
+        RestartAfterHang: "queued",
         Paused: "paused",
         DiskFull: "paused",
     }.get(kind, "failed")
+
+
+def test_a_job_that_hangs_again_and_again_fails_with_that_name(
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
+) -> None:
+    job_id = queue("begin hang")
+    run_queued_jobs(context, heartbeat)
+    hung = job(job_id)
+    assert (hung.status, hung.attempt) == ("failed", 5)
+    assert hung.error == {
+        "code": "hang",
+        "message": "Process 0 has been in the phase reward. This was attempt 5 in a row without a new checkpoint.",
+    }
+    moves = [event.data["to"] for event in events(job_id, "status_changed")]
+    assert moves == [*["queued", "starting", "running"] * 5, "failed"]
+
+
+def test_a_job_that_hangs_once_resumes_from_its_checkpoint(
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
+) -> None:
+    job_id = queue("begin hang_the_first_time steps finish")
+    run_queued_jobs(context, heartbeat)
+    assert (status(job_id), job(job_id).attempt) == ("succeeded", 2)
+    assert [event.data["resumed_step"] for event in events(job_id, "run_started")] == [None, 1]
 
 
 def test_trainer_errors_have_distinct_exit_statuses() -> None:

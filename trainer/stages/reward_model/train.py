@@ -16,6 +16,7 @@ from trainer.distributed import SINGLE, World
 from trainer.distributed.cpu_threads import SEQUENTIAL, PairedExecutor
 from trainer.events import ReportCard
 from trainer.events.report_card import Card, PointwiseCard
+from trainer.hangs import phase
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, sequence_scores
 from trainer.optim.learner import Learner
@@ -26,7 +27,7 @@ from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageLoop
 from trainer.spec import RewardModelSpec
 from trainer.spec.stages import total_steps
-from trainer.stages.held_out_rows import evaluated
+from trainer.stages.held_out_rows import evaluated, evaluating
 from trainer.stages.reward_model import pointwise, report_card
 from trainer.stages.reward_model.pairwise import accumulate_rankings, figures, score_pairs
 from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair, TokenizedThumb, rankings
@@ -44,6 +45,7 @@ def unscale(model: Model) -> None:
     model.config.score_scale = 1.0
 
 
+@phase("evaluate")
 def normalise(
     session: Session,
     spec: RewardModelSpec,
@@ -268,7 +270,8 @@ def train(
         values = objective.accumulate(batch_indices(objective.rows, spec.batch_size, index, seed, "order", spec.epochs))
         values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
         if loop.evaluates(index + 1):
-            found = objective.evaluate(loop.is_last(index + 1))
+            with evaluating(loop.is_last(index + 1)):
+                found = objective.evaluate(loop.is_last(index + 1))
             summary.update({f"eval/{name}": value for name, value in found.items() if name != "rows"})
             values |= {f"eval/{name}": value for name, value in found.items()}
         return values

@@ -6042,6 +6042,31 @@ export interface components {
             lr_cut_steps: number;
         };
         /**
+         * HangSpec
+         * @description The watch for phases of the run that hang. The deadline of a phase is ten times the longest that it has taken.
+         */
+        HangSpec: {
+            /**
+             * Action
+             * @description `warn`: name the phase in the events and write the stacks of all threads into the log. `restart`: do so, end the run and start it again from its checkpoint. After five attempts without a new checkpoint it fails. `fail`: end the run with the error `hang`. `off`: watch nothing.
+             * @default warn
+             * @enum {string}
+             */
+            action: "off" | "warn" | "restart" | "fail";
+            /**
+             * First Seconds
+             * @description Shortest deadline of a phase that has not ended before: it may compile kernels or start an engine.
+             * @default 1800
+             */
+            first_seconds: number;
+            /**
+             * Least Seconds
+             * @description Shortest deadline of a phase that has ended before.
+             * @default 45
+             */
+            least_seconds: number;
+        };
+        /**
          * Health
          * @description The process is up.
          */
@@ -8044,6 +8069,15 @@ export interface components {
              *     }
              */
             health: components["schemas"]["HealthSpec"];
+            /**
+             * @description The watch for phases of the run that hang.
+             * @default {
+             *       "action": "warn",
+             *       "first_seconds": 1800,
+             *       "least_seconds": 45
+             *     }
+             */
+            hang: components["schemas"]["HangSpec"];
             /**
              * @default {
              *       "keep_last": 2
