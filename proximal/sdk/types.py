@@ -1986,12 +1986,12 @@ class PluginReward(TypedDict, closed=True):
 class PolicyLossSpec(TypedDict, closed=True):
     """The loss that the policy minimises, given advantages."""
 
-    kind: NotRequired[Literal["clipped", "unclipped", "reinforce", "kl_penalty", "least_squares"]]
-    """ρ = π/π_old, A the advantage. `clipped`: max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7); `unclipped`: −Aρ; `reinforce`: −A·log π; `kl_penalty`: −Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4); `least_squares`: (`beta`·log π/π_ref − A)² per response (A*-PO)."""
+    kind: NotRequired[Literal["clipped", "gspo", "unclipped", "reinforce", "kl_penalty", "least_squares"]]
+    """ρ = π/π_old, A the advantage. `clipped`: max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7); `gspo`: max(−As, −A·clip(s)), s the geometric mean of ρ over the response (GSPO, Zheng et al. 2025); `unclipped`: −Aρ; `reinforce`: −A·log π; `kl_penalty`: −Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4); `least_squares`: (`beta`·log π/π_ref − A)² per response (A*-PO)."""
     clip_range: NotRequired[float]
-    """ε: the ratio is clipped to [1 − ε, 1 + ε]."""
+    """ε: the ratio is clipped to [1 − ε, 1 + ε]. The ratio of `gspo` is a mean, which moves far less than that of a token: 3e-4 in the paper."""
     clip_range_high: NotRequired[float | None]
-    """Upper ε of its own, clip-higher (DAPO, Yu et al. 2025: 0.28). Left out: `clip_range`."""
+    """Upper ε of its own, clip-higher (DAPO, Yu et al. 2025: 0.28; GSPO: 4e-4). Left out: `clip_range`."""
     dual_clip: NotRequired[float | None]
     """c: where A < 0 the loss is at most −c·A (Ye et al. 2020: 3). Left out: no second clip."""
     beta: NotRequired[float]
@@ -2001,7 +2001,7 @@ class PolicyLossSpec(TypedDict, closed=True):
     entropy_coef: NotRequired[float]
     """Weight of the entropy bonus."""
     aggregation: NotRequired[Literal["token_mean", "sequence_mean", "fixed_length"]]
-    """How token losses become one number over a whole optimizer step, independent of micro-batches. `token_mean`: the mean over tokens. `sequence_mean`: the mean over responses of each response's mean. `fixed_length`: the sum over tokens ÷ (responses × `max_new_tokens`). With it a token has the same weight in a short and a long response (Dr. GRPO, Liu et al. 2025)."""
+    """How token losses become one number over a whole optimizer step, independent of micro-batches. `token_mean`: the mean over tokens. `sequence_mean`: the mean over responses of each response's mean. `fixed_length`: the sum over tokens ÷ (responses × `max_new_tokens`). With it a token has the same weight in a short and a long response (Dr. GRPO, Liu et al. 2025). `gspo` always has `sequence_mean`."""
 
 
 class Positions(TypedDict):

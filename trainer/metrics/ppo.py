@@ -159,6 +159,14 @@ PPO = [
     ),
     Metric(
         "ppo",
+        "policy/sequence_log_ratio_avg",
+        "Log-ratio of responses",
+        "mean over tokens of |log s|, s = (Πₜ π_new ÷ π_old)^(1/length) of the response",
+        "How far the ratio that `ppo.policy_loss.kind` = `gspo` clips has moved from 1.",
+        advice="Far below `ppo.policy_loss.clip_range`: nothing is clipped. Far above: hardly any response still teaches.",
+    ),
+    Metric(
+        "ppo",
         "policy/old_kl_avg",
         "KL penalised in the loss",
         "mean over tokens of (ρ − 1) − log ρ, ρ = π_new ÷ π_old",

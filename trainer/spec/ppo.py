@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, Change
 from trainer.spec.nulls import is_null
 from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec, ValuePretrainingSpec
-from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
+from trainer.spec.ppo_loss import LOSS_KINDS, GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
 from trainer.spec.rewards import RewardSpec
@@ -238,9 +238,9 @@ class PPOSpec(OptimizerSpec):
             return
         named = '`rollout.correction.denominator` = "sampler"'
         if not loss.traits.has_ratio:
+            fitting = ", ".join(f'"{name}"' for name, kind in LOSS_KINDS.items() if kind.has_ratio)
             raise ValueError(
-                f'{named} needs a loss of the ratio π/π_old: "clipped" or "unclipped". `policy_loss.kind` = '
-                f'"{loss.kind}" would stay uncorrected'
+                f'{named} needs a loss of the ratio π/π_old ({fitting}). `policy_loss.kind` = "{loss.kind}" would stay uncorrected'
             )
         if correction.masks and self.epochs > 1:
             raise ValueError(

@@ -165,6 +165,18 @@ MOVING = {"path": "another/model", "update": "ema"}
             },
             "both steer the KL to the old policy",
         ),
+        (
+            {"ppo": {"policy_loss": {"kind": "gspo", "aggregation": "fixed_length"}}},
+            '`aggregation` has no effect with `kind` = "gspo": its loss is the "sequence_mean"',
+        ),
+        (
+            {"ppo": {"policy_loss": {"kind": "gspo", "dual_clip": 3.0}}},
+            '`dual_clip` has no effect with `kind` = "gspo"',
+        ),
+        (
+            {"ppo": {"policy_loss": {"kind": "reinforce"}, "rollout": {"correction": {"denominator": "sampler"}}}},
+            'needs a loss of the ratio π/π_old ("clipped", "gspo", "unclipped"). `policy_loss.kind` = "reinforce" would stay',
+        ),
         ({"sft": {"lr_schedule": "kl_adaptive"}}, "Input should be 'constant', 'linear' or 'cosine'"),
         ({"ppo": {"critic": {"last_layers": 0}}}, '`last_layers` has no effect without `train` = "last_layers"'),
         (

@@ -10274,20 +10274,20 @@ export interface components {
         PolicyLossSpec: {
             /**
              * Kind
-             * @description ρ = π/π_old, A the advantage. `clipped`: max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7); `unclipped`: −Aρ; `reinforce`: −A·log π; `kl_penalty`: −Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4); `least_squares`: (`beta`·log π/π_ref − A)² per response (A*-PO).
+             * @description ρ = π/π_old, A the advantage. `clipped`: max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7); `gspo`: max(−As, −A·clip(s)), s the geometric mean of ρ over the response (GSPO, Zheng et al. 2025); `unclipped`: −Aρ; `reinforce`: −A·log π; `kl_penalty`: −Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4); `least_squares`: (`beta`·log π/π_ref − A)² per response (A*-PO).
              * @default clipped
              * @enum {string}
              */
-            kind: "clipped" | "unclipped" | "reinforce" | "kl_penalty" | "least_squares";
+            kind: "clipped" | "gspo" | "unclipped" | "reinforce" | "kl_penalty" | "least_squares";
             /**
              * Clip Range
-             * @description ε: the ratio is clipped to [1 − ε, 1 + ε].
+             * @description ε: the ratio is clipped to [1 − ε, 1 + ε]. The ratio of `gspo` is a mean, which moves far less than that of a token: 3e-4 in the paper.
              * @default 0.2
              */
             clip_range: number;
             /**
              * Clip Range High
-             * @description Upper ε of its own, clip-higher (DAPO, Yu et al. 2025: 0.28). Left out: `clip_range`.
+             * @description Upper ε of its own, clip-higher (DAPO, Yu et al. 2025: 0.28; GSPO: 4e-4). Left out: `clip_range`.
              */
             clip_range_high?: number | null;
             /**
@@ -10314,7 +10314,7 @@ export interface components {
             entropy_coef: number;
             /**
              * Aggregation
-             * @description How token losses become one number over a whole optimizer step, independent of micro-batches. `token_mean`: the mean over tokens. `sequence_mean`: the mean over responses of each response's mean. `fixed_length`: the sum over tokens ÷ (responses × `max_new_tokens`). With it a token has the same weight in a short and a long response (Dr. GRPO, Liu et al. 2025).
+             * @description How token losses become one number over a whole optimizer step, independent of micro-batches. `token_mean`: the mean over tokens. `sequence_mean`: the mean over responses of each response's mean. `fixed_length`: the sum over tokens ÷ (responses × `max_new_tokens`). With it a token has the same weight in a short and a long response (Dr. GRPO, Liu et al. 2025). `gspo` always has `sequence_mean`.
              * @default token_mean
              * @enum {string}
              */
