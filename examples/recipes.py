@@ -23,6 +23,7 @@ _DOCUMENTED_ORDER = (
     "rloo",
     "grpo",
     "gspo",
+    "cispo",
     "a_star_po",
     "online_iterative",
     "dpo",

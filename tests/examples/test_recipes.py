@@ -10,7 +10,19 @@ from tests.trainer.running import events_of, run
 from trainer.events import Health, RunFinished
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-RECIPES = ("ppo", "reinforce", "rloo", "grpo", "gspo", "a_star_po", "kl_penalty", "online_iterative", "dpo", "kto")
+RECIPES = (
+    "ppo",
+    "reinforce",
+    "rloo",
+    "grpo",
+    "gspo",
+    "cispo",
+    "a_star_po",
+    "kl_penalty",
+    "online_iterative",
+    "dpo",
+    "kto",
+)
 SHARED = ("model", "data", "sft", "reward_model", "runtime")
 
 

@@ -195,7 +195,7 @@ PPO = [
         "policy/clipfrac_avg",
         "Clip fraction",
         "share of tokens whose clipped loss was the larger",
-        "How often the clipping of the ratio (the second, `dual_clip`, included) decided the loss; only where there is one.",
+        "How often the clipping of the ratio (the second, `dual_clip`, included) decided the loss, or the weight in it (`cispo`); only where there is one.",
         healthy=(RULES.clipfrac_zero.limit, RULES.clipfrac_high.limit),
         advice=f"Above {RULES.clipfrac_high.limit:g}: steps are too large. {reported('clipfrac_high')} "
         f"Exactly 0 for long: the policy hardly moves. {reported('clipfrac_zero')}",

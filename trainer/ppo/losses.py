@@ -133,9 +133,8 @@ class Clipped(TokenPolicyLoss):
     def at_ratio(self, ratio_BR: Tensor, advantages_BR: Tensor) -> ClippedLoss:
         """Return the loss of tokens with these ratios and advantages."""
         spec = self.spec
-        high = spec.clip_range if spec.clip_range_high is None else spec.clip_range_high
         unclipped_BR = -advantages_BR * ratio_BR
-        bounded_BR = -advantages_BR * ratio_BR.clamp(1 - spec.clip_range, 1 + high)
+        bounded_BR = -advantages_BR * ratio_BR.clamp(*spec.clip_bounds)
         loss_BR, clipped_BR = torch.maximum(unclipped_BR, bounded_BR), bounded_BR > unclipped_BR
         if spec.dual_clip is None:
             return ClippedLoss(loss_BR, clipped_BR)
@@ -163,6 +162,15 @@ class GSPO(Clipped):
     def _log_ratio(self, tokens: PolicyTokens) -> Tensor:
         """log s of each response, (B, 1)."""
         return tokens.log_ratio_BR.sum(1, keepdim=True) / tokens.mask_BR.sum(1, keepdim=True)
+
+
+class CISPO(TokenPolicyLoss):
+    """−A·sg(clip(ρ, 1 − ε, 1 + ε_high))·log π (MiniMax-M1, arXiv 2506.13585, eq. 4 and 5). Clipped tokens keep their gradient."""
+
+    def of_tokens(self, tokens: PolicyTokens) -> ClippedLoss:
+        ratio_BR = tokens.log_ratio_BR.detach().exp()
+        weights_BR = ratio_BR.clamp(*self.spec.clip_bounds)
+        return ClippedLoss(-tokens.advantages_BR * weights_BR * tokens.logprobs_BR, weights_BR != ratio_BR)
 
 
 class Unclipped(TokenPolicyLoss):
@@ -210,6 +218,7 @@ class LeastSquares(PolicyLoss):
 LOSSES: dict[LossName, type[PolicyLoss]] = {
     "clipped": Clipped,
     "gspo": GSPO,
+    "cispo": CISPO,
     "unclipped": Unclipped,
     "reinforce": Reinforce,
     "kl_penalty": KLPenalty,

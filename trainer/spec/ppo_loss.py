@@ -10,7 +10,7 @@ from trainer.spec.facts import Amount
 from trainer.spec.ppo_advantage import AdvantageSpec
 from trainer.spec.section import NonNegative, Positive, PositiveInt, Section
 
-LossName = Literal["clipped", "gspo", "unclipped", "reinforce", "kl_penalty", "least_squares"]
+LossName = Literal["clipped", "gspo", "cispo", "unclipped", "reinforce", "kl_penalty", "least_squares"]
 Aggregation = Literal["token_mean", "sequence_mean", "fixed_length"]
 
 
@@ -65,6 +65,12 @@ LOSS_KINDS: dict[LossName, LossKind] = {
         has_ratio=True,
         aggregation="sequence_mean",
     ),
+    "cispo": LossKind(
+        "−A·sg(clip(ρ))·log π, sg without a gradient (CISPO, MiniMax-M1, arXiv 2506.13585)",
+        options=("clip_range", "clip_range_high"),
+        clips=True,
+        has_ratio=True,
+    ),
     "unclipped": LossKind("−Aρ", has_ratio=True),
     "reinforce": LossKind("−A·log π"),
     "kl_penalty": LossKind("−Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4)", options=("beta", "old_kl_target")),
@@ -89,8 +95,8 @@ class PolicyLossSpec(Section):
         + "; ".join(f"`{name}`: {kind.formula}" for name, kind in LOSS_KINDS.items())
         + ".",
     )
-    clip_range: Annotated[float, Field(gt=0, lt=1)] = 0.2
-    """ε: the ratio is clipped to [1 − ε, 1 + ε]. The ratio of `gspo` is a mean, which moves far less than that of a token: 3e-4 in the paper."""
+    clip_range: Annotated[float, Field(gt=0, le=1)] = 0.2
+    """ε: the ratio is clipped to [1 − ε, 1 + ε]. 1 is no lower bound, as `cispo` has it in the paper. The ratio of `gspo` is a mean, which moves far less than that of a token: 3e-4 in the paper."""
     clip_range_high: Positive | None = None
     """Upper ε of its own, clip-higher (DAPO, Yu et al. 2025: 0.28; GSPO: 4e-4). Left out: `clip_range`."""
     dual_clip: Annotated[float, Field(gt=1)] | None = None
@@ -119,6 +125,12 @@ class PolicyLossSpec(Section):
     def traits(self) -> LossKind:
         """The properties of the kind."""
         return LOSS_KINDS[self.kind]
+
+    @property
+    def clip_bounds(self) -> tuple[float, float]:
+        """The range that the ratio is clipped to."""
+        high = self.clip_range if self.clip_range_high is None else self.clip_range_high
+        return 1 - self.clip_range, 1 + high
 
     @property
     def averages_by(self) -> Aggregation:

@@ -93,6 +93,28 @@ def test_the_losses_without_a_clip(kind: str, loss: float, gradient: float) -> N
     assert one_token(1.5, 2.0, **options) == pytest.approx((loss, gradient, False), rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("ratio", "advantage", "weight", "clipped"),
+    [
+        (1.5, 2.0, 1.2, True),  # bounded, and still pushed up
+        (0.6, -1.5, 0.8, True),  # bounded, and still pushed down
+        (0.6, 2.0, 0.8, True),
+        (1.1, -1.0, 1.1, False),  # inside the range: the ratio itself
+    ],
+)
+def test_cispo_bounds_the_weight_and_keeps_the_gradient(
+    ratio: float, advantage: float, weight: float, clipped: bool
+) -> None:
+    loss, gradient = -advantage * weight * math.log(0.5 * ratio), -advantage * weight
+    assert one_token(ratio, advantage, kind="cispo") == pytest.approx((loss, gradient, clipped), rel=1e-5)
+
+
+def test_cispo_without_a_lower_bound_keeps_small_ratios() -> None:
+    options = {"kind": "cispo", "clip_range": 1.0, "clip_range_high": 4.0}
+    assert one_token(0.01, 2.0, **options)[1:] == pytest.approx((-0.02, False), rel=1e-5)
+    assert one_token(6.0, 2.0, **options)[1:] == pytest.approx((-10.0, True), rel=1e-5)
+
+
 def test_least_squares_by_hand() -> None:
     # β = 2; Σ log π/π_ref = .1 + .2 and −.4; A = 1 and −1: (.6 − 1)² = .16 and (−.8 + 1)² = .04
     logprobs = torch.tensor([[-1.0, -2.0], [-3.0, 55.0]], requires_grad=True)

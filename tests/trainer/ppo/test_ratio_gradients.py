@@ -78,6 +78,14 @@ def factor(correction: dict[str, Any], old_ratios: list[float], ratios: list[flo
     return min(ratio, CAP) if kind.endswith("truncated") else ratio
 
 
+def weight_of(kind: str, ratios: list[float], t: int, advantage: float) -> float:
+    """w of token t: s unless the clip ends the gradient of the response (GSPO), or the clipped ratio (CISPO)."""
+    if kind == "cispo":
+        return min(max(ratios[t], 1 - LOW), 1 + HIGH)
+    ratio = prod(ratios) ** (1 / STEPS)
+    return 0.0 if (ratio > 1 + HIGH if advantage > 0 else ratio < 1 - LOW) else ratio
+
+
 def by_definition(kind: str, advantages: Tensor, correction: dict[str, Any] | None = None, gap: float = 0.0) -> Tensor:
     """E over the sampler's responses of f·A·w·∇log π, w from the formulas of the papers: −∇ of the loss."""
     (now, old, sampler), correction = policies(gap), correction or {}
@@ -89,10 +97,8 @@ def by_definition(kind: str, advantages: Tensor, correction: dict[str, Any] | No
         old_ratios = (before - by).detach().exp()[row].tolist()
         likely = float(by[row].detach().sum().exp())
         for t in range(STEPS):
-            advantage, ratio = float(advantages[row, t]), prod(ratios) ** (1 / STEPS)
-            ends = ratio > 1 + HIGH if advantage > 0 else ratio < 1 - LOW
-            weight = 0.0 if ends else ratio
-            f = factor(correction, old_ratios, ratios, t)
+            advantage, f = float(advantages[row, t]), factor(correction, old_ratios, ratios, t)
+            weight = weight_of(kind, ratios, t, advantage)
             total = total + likely * f * weight * advantage * own[row, t] / STEPS
     return exact_gradient(total, now)
 
@@ -105,7 +111,7 @@ WHOLE = {"estimator": "sequence", "normalize": "none"}
 
 
 @pytest.mark.parametrize("correction", CORRECTIONS, ids=lambda value: "-".join(map(str, value.values())))
-@pytest.mark.parametrize("kind", ["gspo"])
+@pytest.mark.parametrize("kind", ["gspo", "cispo"])
 def test_gradient_is_that_of_the_definition(kind: str, correction: dict[str, Any]) -> None:
     capped = {"importance_cap": CAP} if "truncated" in correction.get("kind", "") else {}
     rollout = {"correction": correction} | capped
@@ -115,7 +121,7 @@ def test_gradient_is_that_of_the_definition(kind: str, correction: dict[str, Any
     assert float(exact.abs().max()) > 0.02
 
 
-@pytest.mark.parametrize("kind", ["gspo"])
+@pytest.mark.parametrize("kind", ["gspo", "cispo"])
 def test_each_token_learns_from_its_own_advantage(kind: str) -> None:
     """With the KL in the reward, the rewards to come differ between the tokens of a response."""
     _, old, _ = policies()

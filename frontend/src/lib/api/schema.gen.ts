@@ -10274,14 +10274,14 @@ export interface components {
         PolicyLossSpec: {
             /**
              * Kind
-             * @description ρ = π/π_old, A the advantage. `clipped`: max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7); `gspo`: max(−As, −A·clip(s)), s the geometric mean of ρ over the response (GSPO, Zheng et al. 2025); `unclipped`: −Aρ; `reinforce`: −A·log π; `kl_penalty`: −Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4); `least_squares`: (`beta`·log π/π_ref − A)² per response (A*-PO).
+             * @description ρ = π/π_old, A the advantage. `clipped`: max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7); `gspo`: max(−As, −A·clip(s)), s the geometric mean of ρ over the response (GSPO, Zheng et al. 2025); `cispo`: −A·sg(clip(ρ))·log π, sg without a gradient (CISPO, MiniMax-M1, arXiv 2506.13585); `unclipped`: −Aρ; `reinforce`: −A·log π; `kl_penalty`: −Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4); `least_squares`: (`beta`·log π/π_ref − A)² per response (A*-PO).
              * @default clipped
              * @enum {string}
              */
-            kind: "clipped" | "gspo" | "unclipped" | "reinforce" | "kl_penalty" | "least_squares";
+            kind: "clipped" | "gspo" | "cispo" | "unclipped" | "reinforce" | "kl_penalty" | "least_squares";
             /**
              * Clip Range
-             * @description ε: the ratio is clipped to [1 − ε, 1 + ε]. The ratio of `gspo` is a mean, which moves far less than that of a token: 3e-4 in the paper.
+             * @description ε: the ratio is clipped to [1 − ε, 1 + ε]. 1 is no lower bound, as `cispo` has it in the paper. The ratio of `gspo` is a mean, which moves far less than that of a token: 3e-4 in the paper.
              * @default 0.2
              */
             clip_range: number;
