@@ -22,6 +22,7 @@ _DOCUMENTED_ORDER = (
     "reinforce",
     "rloo",
     "grpo",
+    "dr_grpo",
     "gspo",
     "cispo",
     "a_star_po",

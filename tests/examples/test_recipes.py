@@ -15,6 +15,7 @@ RECIPES = (
     "reinforce",
     "rloo",
     "grpo",
+    "dr_grpo",
     "gspo",
     "cispo",
     "a_star_po",
