@@ -23,6 +23,7 @@ _DOCUMENTED_ORDER = (
     "rloo",
     "grpo",
     "dr_grpo",
+    "dapo",
     "gspo",
     "cispo",
     "a_star_po",

@@ -2820,7 +2820,7 @@ Severity: TypeAlias = Literal["warning", "error"]
 
 
 class ShapingSpec(TypedDict, closed=True):
-    """How a response's score becomes the optimised score, in this order: normalise, clip, missing EOS, length. Token rewards are normalised and clipped one by one."""
+    """How a response's score becomes the optimised score, in this order: normalise, clip, missing EOS, length, overlong. Token rewards are normalised and clipped one by one."""
 
     normalize: NotRequired[Literal["none", "running"]]
     """`running`: divided by the standard deviation of all scores so far (Engstrom et al. 2020), which a resume keeps."""
@@ -2834,6 +2834,10 @@ class ShapingSpec(TypedDict, closed=True):
     """Subtracted for every token beyond `length_free`."""
     length_free: NotRequired[int]
     """Tokens without a length penalty."""
+    overlong_tokens: NotRequired[int | None]
+    """Soft overlong punishment (DAPO, Yu et al. 2025, eq. 13): over the last so many tokens before `max_new_tokens`, a penalty rises from 0 to `overlong_penalty`. Left out: none."""
+    overlong_penalty: NotRequired[float]
+    """Penalty of a response of `max_new_tokens` tokens, for `overlong_tokens`. One that was cut off has that for a missing EOS too, unless `missing_eos_penalty` is 0."""
     whiten_rewards: NotRequired[bool]
     """Scale the token rewards (KL included) to variance 1 over the batch, their mean kept (Huang et al. 2024)."""
 

@@ -16,6 +16,7 @@ RECIPES = (
     "rloo",
     "grpo",
     "dr_grpo",
+    "dapo",
     "gspo",
     "cispo",
     "a_star_po",

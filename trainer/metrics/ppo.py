@@ -101,6 +101,15 @@ PPO = [
     ),
     Metric(
         "ppo",
+        "objective/equal_groups",
+        "Groups with equal scores",
+        "share of prompts whose responses all have the same score, before `ppo.shaping`",
+        "Such a group has no difference to learn from. Only with a baseline or a deviation of the group.",
+        advice="Near 1: the prompts are too easy or too hard. Choose those that the model sometimes solves, or raise `ppo.samples_per_prompt`.",
+        unit="share",
+    ),
+    Metric(
+        "ppo",
         "objective/score_scale",
         "Score scale",
         "standard deviation of all scores so far",

@@ -161,6 +161,11 @@ class PPOSpec(OptimizerSpec):
     @model_validator(mode="after")
     def _parts_fit(self) -> "PPOSpec":
         self.rollout.refuse_temperature("temperature", self.temperature)
+        overlong = self.shaping.overlong_tokens
+        if overlong is not None and overlong > self.max_new_tokens:
+            raise ValueError(
+                f"`shaping.overlong_tokens` ({overlong}) must not be more than `max_new_tokens` ({self.max_new_tokens})"
+            )
         if self.compares_in_groups and self.samples_per_prompt < 2:
             raise ValueError("`samples_per_prompt` must be at least 2 for a baseline or a deviation of the group")
         if self.advantage.baseline != "optimal_value":

@@ -195,6 +195,14 @@ MOVING = {"path": "another/model", "update": "ema"}
             {"runtime": {"sharding": "fsdp"}, "ppo": {"critic": {"train": "adapters"}}},
             '`runtime.sharding` = "fsdp" does not go with `ppo.critic.train` = "adapters"',
         ),
+        (
+            {"ppo": {"shaping": {"overlong_tokens": 65}}},
+            "`shaping.overlong_tokens` (65) must not be more than `max_new_tokens` (64)",
+        ),
+        (
+            {"ppo": {"shaping": {"overlong_penalty": 2.0}}},
+            "`overlong_penalty` has no effect without `overlong_tokens`",
+        ),
         ({"ppo": {"critic": {"minibatches": 5}}}, "`critic.minibatches` (5) must divide `batch_size` (64)"),
         ({"ppo": {"critic": {"epochs": 0}}}, "#/ppo/critic/epochs"),
         ({"ppo": {"critic": {"schedule": "exponential"}}}, "#/ppo/critic/schedule"),

@@ -10039,6 +10039,7 @@ export interface components {
              *       "missing_eos_penalty": 1,
              *       "length_penalty": 0,
              *       "length_free": 0,
+             *       "overlong_penalty": 1,
              *       "whiten_rewards": false
              *     }
              */
@@ -12808,7 +12809,7 @@ export interface components {
         Severity: "warning" | "error";
         /**
          * ShapingSpec
-         * @description How a response's score becomes the optimised score, in this order: normalise, clip, missing EOS, length. Token rewards are normalised and clipped one by one.
+         * @description How a response's score becomes the optimised score, in this order: normalise, clip, missing EOS, length, overlong. Token rewards are normalised and clipped one by one.
          */
         ShapingSpec: {
             /**
@@ -12848,6 +12849,17 @@ export interface components {
              * @default 0
              */
             length_free: number;
+            /**
+             * Overlong Tokens
+             * @description Soft overlong punishment (DAPO, Yu et al. 2025, eq. 13): over the last so many tokens before `max_new_tokens`, a penalty rises from 0 to `overlong_penalty`. Left out: none.
+             */
+            overlong_tokens?: number | null;
+            /**
+             * Overlong Penalty
+             * @description Penalty of a response of `max_new_tokens` tokens, for `overlong_tokens`. One that was cut off has that for a missing EOS too, unless `missing_eos_penalty` is 0.
+             * @default 1
+             */
+            overlong_penalty: number;
             /**
              * Whiten Rewards
              * @description Scale the token rewards (KL included) to variance 1 over the batch, their mean kept (Huang et al. 2024).
