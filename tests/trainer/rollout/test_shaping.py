@@ -41,11 +41,13 @@ def test_without_options_the_scale_is_not_even_looked_at() -> None:
 
 
 def test_soft_overlong_punishment_rises_over_the_last_tokens() -> None:
-    """DAPO's eq. 13 with L_max = 20 and L_cache = 4: 0 up to 16, then (16 − length)/4, −1 at 20; here twice that."""
-    spec, lengths = ShapingSpec(overlong_tokens=4, overlong_penalty=2.0), torch.tensor([1, 16, 17, 19, 20])
-    finished = torch.tensor([True] * 4 + [False])
-    shaped = shaped_scores(torch.full((5,), 3.0), finished, lengths, spec, longest=20)
-    torch.testing.assert_close(shaped, torch.tensor([3.0, 3.0, 2.5, 1.5, 0.0]))  # the last one has no EOS either: −1
+    """DAPO's eq. 13 with L_max = 20 and L_cache = 4: 0 up to 16, then (16 − length)/4, −1 from 20 on; here twice that."""
+    spec, lengths = ShapingSpec(overlong_tokens=4, overlong_penalty=2.0), torch.tensor([1, 16, 17, 19, 25, 20])
+    finished = torch.tensor([True] * 5 + [False])
+    shaped = shaped_scores(torch.full((6,), 3.0), finished, lengths, spec, longest=20)
+    torch.testing.assert_close(
+        shaped, torch.tensor([3.0, 3.0, 2.5, 1.5, 1.0, 0.0])
+    )  # the last one has no EOS either: −1
 
 
 @given(st.lists(st.lists(st.floats(-1e3, 1e3), max_size=6), min_size=1, max_size=6))
