@@ -1986,12 +1986,12 @@ class PluginReward(TypedDict, closed=True):
 class PolicyLossSpec(TypedDict, closed=True):
     """The loss that the policy minimises, given advantages."""
 
-    kind: NotRequired[Literal["clipped", "unclipped", "reinforce", "kl_penalty", "least_squares"]]
-    """ρ = π/π_old, A the advantage. `clipped`: max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7); `unclipped`: −Aρ; `reinforce`: −A·log π; `kl_penalty`: −Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4); `least_squares`: (`beta`·log π/π_ref − A)² per response (A*-PO)."""
+    kind: NotRequired[Literal["clipped", "gspo", "cispo", "unclipped", "reinforce", "kl_penalty", "least_squares"]]
+    """ρ = π/π_old, A the advantage. `clipped`: max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7); `gspo`: max(−As, −A·clip(s)), s the geometric mean of ρ over the response (GSPO, Zheng et al. 2025); `cispo`: −A·sg(clip(ρ))·log π, sg without a gradient (CISPO, MiniMax-M1, arXiv 2506.13585); `unclipped`: −Aρ; `reinforce`: −A·log π; `kl_penalty`: −Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4); `least_squares`: (`beta`·log π/π_ref − A)² per response (A*-PO)."""
     clip_range: NotRequired[float]
-    """ε: the ratio is clipped to [1 − ε, 1 + ε]."""
+    """ε: the ratio is clipped to [1 − ε, 1 + ε]. 1 is no lower bound, as `cispo` has it in the paper. The ratio of `gspo` is a mean, which moves far less than that of a token: 3e-4 in the paper."""
     clip_range_high: NotRequired[float | None]
-    """Upper ε of its own, clip-higher (DAPO, Yu et al. 2025: 0.28). Left out: `clip_range`."""
+    """Upper ε of its own, clip-higher (DAPO, Yu et al. 2025: 0.28; GSPO: 4e-4). Left out: `clip_range`."""
     dual_clip: NotRequired[float | None]
     """c: where A < 0 the loss is at most −c·A (Ye et al. 2020: 3). Left out: no second clip."""
     beta: NotRequired[float]
@@ -2001,7 +2001,7 @@ class PolicyLossSpec(TypedDict, closed=True):
     entropy_coef: NotRequired[float]
     """Weight of the entropy bonus."""
     aggregation: NotRequired[Literal["token_mean", "sequence_mean", "fixed_length"]]
-    """How token losses become one number over a whole optimizer step, independent of micro-batches. `token_mean`: the mean over tokens. `sequence_mean`: the mean over responses of each response's mean. `fixed_length`: the sum over tokens ÷ (responses × `max_new_tokens`). With it a token has the same weight in a short and a long response (Dr. GRPO, Liu et al. 2025)."""
+    """How token losses become one number over a whole optimizer step, independent of micro-batches. `token_mean`: the mean over tokens. `sequence_mean`: the mean over responses of each response's mean. `fixed_length`: the sum over tokens ÷ (responses × `max_new_tokens`). With it a token has the same weight in a short and a long response (Dr. GRPO, Liu et al. 2025). `gspo` always has `sequence_mean`."""
 
 
 class Positions(TypedDict):
@@ -2820,7 +2820,7 @@ Severity: TypeAlias = Literal["warning", "error"]
 
 
 class ShapingSpec(TypedDict, closed=True):
-    """How a response's score becomes the optimised score, in this order: normalise, clip, missing EOS, length. Token rewards are normalised and clipped one by one."""
+    """How a response's score becomes the optimised score, in this order: normalise, clip, missing EOS, length, overlong. Token rewards are normalised and clipped one by one."""
 
     normalize: NotRequired[Literal["none", "running"]]
     """`running`: divided by the standard deviation of all scores so far (Engstrom et al. 2020), which a resume keeps."""
@@ -2834,6 +2834,10 @@ class ShapingSpec(TypedDict, closed=True):
     """Subtracted for every token beyond `length_free`."""
     length_free: NotRequired[int]
     """Tokens without a length penalty."""
+    overlong_tokens: NotRequired[int | None]
+    """Soft overlong punishment (DAPO, Yu et al. 2025, eq. 13): over the last so many tokens before `max_new_tokens`, a penalty rises from 0 to `overlong_penalty`. Left out: none."""
+    overlong_penalty: NotRequired[float]
+    """Penalty of a response of `max_new_tokens` tokens, for `overlong_tokens`. One that was cut off has that for a missing EOS too, unless `missing_eos_penalty` is 0."""
     whiten_rewards: NotRequired[bool]
     """Scale the token rewards (KL included) to variance 1 over the batch, their mean kept (Huang et al. 2024)."""
 

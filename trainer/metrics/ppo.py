@@ -101,6 +101,15 @@ PPO = [
     ),
     Metric(
         "ppo",
+        "objective/equal_groups",
+        "Groups with equal scores",
+        "share of prompts whose responses all have the same score, before `ppo.shaping`",
+        "Such a group has no difference to learn from. Only with a baseline or a deviation of the group.",
+        advice="Near 1: the prompts are too easy or too hard. Choose those that the model sometimes solves, or raise `ppo.samples_per_prompt`.",
+        unit="share",
+    ),
+    Metric(
+        "ppo",
         "objective/score_scale",
         "Score scale",
         "standard deviation of all scores so far",
@@ -159,6 +168,14 @@ PPO = [
     ),
     Metric(
         "ppo",
+        "policy/sequence_log_ratio_avg",
+        "Log-ratio of responses",
+        "mean over tokens of |log s|, s = (Πₜ π_new ÷ π_old)^(1/length) of the response",
+        "How far the ratio that `ppo.policy_loss.kind` = `gspo` clips has moved from 1.",
+        advice="Far below `ppo.policy_loss.clip_range`: nothing is clipped. Far above: hardly any response still teaches.",
+    ),
+    Metric(
+        "ppo",
         "policy/old_kl_avg",
         "KL penalised in the loss",
         "mean over tokens of (ρ − 1) − log ρ, ρ = π_new ÷ π_old",
@@ -187,7 +204,7 @@ PPO = [
         "policy/clipfrac_avg",
         "Clip fraction",
         "share of tokens whose clipped loss was the larger",
-        "How often the clipping of the ratio (the second, `dual_clip`, included) decided the loss; only where there is one.",
+        "How often the clipping of the ratio (the second, `dual_clip`, included) decided the loss, or the weight in it (`cispo`); only where there is one.",
         healthy=(RULES.clipfrac_zero.limit, RULES.clipfrac_high.limit),
         advice=f"Above {RULES.clipfrac_high.limit:g}: steps are too large. {reported('clipfrac_high')} "
         f"Exactly 0 for long: the policy hardly moves. {reported('clipfrac_zero')}",

@@ -167,6 +167,13 @@ def group_deviations(returns_B: Tensor, size: int, rows: Sequence[int] | None = 
     return returns_B.view(-1, size).std(1, keepdim=True).expand(-1, size).reshape(-1)
 
 
+def equal_groups(scores_B: Tensor, size: int, rows: Sequence[int] | None = None) -> float:
+    """The share of groups whose responses all have the same score. `rows` as in `group_means`."""
+    groups = group_places(range(len(scores_B)) if rows is None else rows, size)
+    equal = [bool((scores_B[own_N] == scores_B[own_N[0]]).all()) for own_N in groups]
+    return sum(equal) / len(equal)
+
+
 def explained_variance(values_BR: Tensor, returns_BR: Tensor, mask_BR: Tensor) -> float:
     """1 − Var(R − V) / Var(R) over the masked positions; NaN where the returns do not vary."""
     returns, residuals = returns_BR[mask_BR], (returns_BR - values_BR)[mask_BR]

@@ -100,7 +100,8 @@ def _shaped(scored: ScoredBatch, spec: PPOSpec, scale: float) -> tuple[Tensor, T
     ends_B, tokens_BR, finished_B = scored.ends_B, scored.tokens_BR, scored.finished_B
     if spec.advantage.bootstrap_truncated:  # the value after the cut replaces the score
         ends_B = torch.where(finished_B, ends_B, torch.zeros_like(ends_B))
-    ends_B = shaped_scores(ends_B, finished_B, scored.batch.completion_lengths_B, spec.shaping, scale)
+    lengths_B, longest = scored.batch.completion_lengths_B, spec.max_new_tokens
+    ends_B = shaped_scores(ends_B, finished_B, lengths_B, spec.shaping, longest, scale)
     return ends_B, None if tokens_BR is None else shaped_tokens(tokens_BR, finished_B, spec.shaping, scale)
 
 

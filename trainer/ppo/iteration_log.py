@@ -10,7 +10,7 @@ from typing import Any
 
 from trainer.events import TokenRow, finite
 from trainer.models.sequences import masked_sum
-from trainer.ppo.advantages import explained_variance
+from trainer.ppo.advantages import equal_groups, explained_variance
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
@@ -147,7 +147,8 @@ def experience_metrics(experience: Experience) -> dict[str, float]:
 def option_metrics(experience: Experience, spec: PPOSpec, state: PPOState, kl_coef: float) -> dict[str, float]:
     """Metrics of options that are off by default: shaping, KL controllers and the KL to the old policy."""
     values, shaping = {}, spec.shaping
-    if shaping.normalize != "none" or shaping.clip or shaping.length_penalty or spec.advantage.bootstrap_truncated:
+    penalised = shaping.length_penalty or shaping.overlong_tokens
+    if shaping.normalize != "none" or shaping.clip or penalised or spec.advantage.bootstrap_truncated:
         values["objective/shaped_scores"] = float(experience.shaped_B.mean())
     if shaping.normalize == "running":
         values["objective/score_scale"] = state.scale.deviation
@@ -161,7 +162,7 @@ def option_metrics(experience: Experience, spec: PPOSpec, state: PPOState, kl_co
 
 
 def spread_metrics(scored: ScoredBatch, spec: PPOSpec, kl_coef: float, score_scale: float) -> dict[str, float]:
-    """The mean of the raw rewards, and how far responses differ in them and in their KL penalty.
+    """The mean of the raw rewards, how far responses differ in them and in their KL penalty, and the groups without a difference.
 
     Both spreads are population standard deviations over responses, in the units of the raw rewards. If rewards are divided
     by `score_scale`, the penalty is multiplied by it.
@@ -171,6 +172,8 @@ def spread_metrics(scored: ScoredBatch, spec: PPOSpec, kl_coef: float, score_sca
         "objective/raw_scores": float(totals_B.mean()),
         "objective/raw_scores_std": float(totals_B.std(unbiased=False)),
     }
+    if spec.compares_in_groups:
+        values["objective/equal_groups"] = equal_groups(totals_B.cpu(), spec.samples_per_prompt, scored.rows)
     if spec.kl.placement == "reward":
         scale = score_scale if spec.shaping.normalize == "running" else 1.0
         values["objective/kl_penalty_std"] = kl_coef * scale * float(scored.kl_per_response().std(unbiased=False))

@@ -4,7 +4,7 @@
 
 The algorithm is PPO (Schulman et al. 2017), adapted to language models by Ziegler et al. (2019), Stiennon et al. (2020) and
 Ouyang et al. (2022). Details follow Huang et al. (2024, "The N+ implementation details of RLHF with PPO"). REINFORCE, RLOO,
-GRPO, A*-PO, the KL-penalty form and online iterative RLHF are the same loop with other parts. `docs/explanation/ppo.md` gives
+GRPO, GSPO, CISPO, A*-PO, the KL-penalty form and online iterative RLHF are the same loop with other parts. `docs/explanation/ppo.md` gives
 every formula with its source, and `trainer/__init__.py` the suffixes of tensor names.
 
     one step of the loop           where it is

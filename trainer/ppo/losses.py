@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,7 +17,7 @@ from torch import Tensor
 from trainer.models.sequences import masked_sum
 from trainer.ppo.kl import old_policy_kl
 from trainer.spec import PolicyLossSpec
-from trainer.spec.ppo_loss import LossName
+from trainer.spec.ppo_loss import Aggregation, LossName
 
 
 def log_ratios(logprobs_BR: Tensor, old_logprobs_BR: Tensor, mask_BR: Tensor) -> Tensor:
@@ -37,9 +37,7 @@ class StepMean:
     divisor: Tensor
 
     @classmethod
-    def over(
-        cls, lengths_B: Tensor, kind: Literal["token_mean", "sequence_mean", "fixed_length"], max_new_tokens: int
-    ) -> "StepMean":
+    def over(cls, lengths_B: Tensor, kind: Aggregation, max_new_tokens: int) -> "StepMean":
         """`lengths_B` are the response lengths of the whole step, in its order."""
         equal_B, count = torch.ones_like(lengths_B, dtype=torch.float32), lengths_B.new_full((), len(lengths_B))
         match kind:
@@ -135,15 +133,44 @@ class Clipped(TokenPolicyLoss):
     def at_ratio(self, ratio_BR: Tensor, advantages_BR: Tensor) -> ClippedLoss:
         """Return the loss of tokens with these ratios and advantages."""
         spec = self.spec
-        high = spec.clip_range if spec.clip_range_high is None else spec.clip_range_high
         unclipped_BR = -advantages_BR * ratio_BR
-        bounded_BR = -advantages_BR * ratio_BR.clamp(1 - spec.clip_range, 1 + high)
+        bounded_BR = -advantages_BR * ratio_BR.clamp(*spec.clip_bounds)
         loss_BR, clipped_BR = torch.maximum(unclipped_BR, bounded_BR), bounded_BR > unclipped_BR
         if spec.dual_clip is None:
             return ClippedLoss(loss_BR, clipped_BR)
         ceiling_BR = -spec.dual_clip * advantages_BR
         beyond_BR = (advantages_BR < 0) & (loss_BR > ceiling_BR)
         return ClippedLoss(torch.where(beyond_BR, ceiling_BR, loss_BR), clipped_BR | beyond_BR)
+
+
+class GSPO(Clipped):
+    """`Clipped`, with s = (Πₜ ρₜ)^(1/length) of the response at each of its tokens (Zheng et al. 2025, eq. 5 and 7).
+
+    The derivative of s at a token is s·∇log π of that token alone (eq. 13). With the mean over the response it is that of
+    eq. 5 if all tokens have one advantage. If they differ, each still reaches its own token.
+    """
+
+    metrics = MappingProxyType({"sequence_gap": "policy/sequence_log_ratio_avg"})
+
+    def of_tokens(self, tokens: PolicyTokens) -> ClippedLoss:
+        own_BR = tokens.log_ratio_BR - tokens.log_ratio_BR.detach()  # 0, with the derivative of log π
+        return self.at_ratio((self._log_ratio(tokens).detach() + own_BR).exp(), tokens.advantages_BR)
+
+    def measure(self, tokens: PolicyTokens) -> dict[str, Tensor]:
+        return {"sequence_gap": self._log_ratio(tokens).abs().expand_as(tokens.mask_BR)}
+
+    def _log_ratio(self, tokens: PolicyTokens) -> Tensor:
+        """log s of each response, (B, 1)."""
+        return tokens.log_ratio_BR.sum(1, keepdim=True) / tokens.mask_BR.sum(1, keepdim=True)
+
+
+class CISPO(TokenPolicyLoss):
+    """−A·sg(clip(ρ, 1 − ε, 1 + ε_high))·log π (MiniMax-M1, arXiv 2506.13585, eq. 4 and 5). Clipped tokens keep their gradient."""
+
+    def of_tokens(self, tokens: PolicyTokens) -> ClippedLoss:
+        ratio_BR = tokens.log_ratio_BR.detach().exp()
+        weights_BR = ratio_BR.clamp(*self.spec.clip_bounds)
+        return ClippedLoss(-tokens.advantages_BR * weights_BR * tokens.logprobs_BR, weights_BR != ratio_BR)
 
 
 class Unclipped(TokenPolicyLoss):
@@ -190,6 +217,8 @@ class LeastSquares(PolicyLoss):
 
 LOSSES: dict[LossName, type[PolicyLoss]] = {
     "clipped": Clipped,
+    "gspo": GSPO,
+    "cispo": CISPO,
     "unclipped": Unclipped,
     "reinforce": Reinforce,
     "kl_penalty": KLPenalty,

@@ -105,7 +105,7 @@ class Minibatch:
         """Take these rows of the experience."""
         rows_B = on_device(rows, experience.advantages_BR.device)
         lengths_B = experience.scored.batch.completion_lengths_B[rows_B]
-        mean = StepMean.over(lengths_B, spec.policy_loss.aggregation, spec.max_new_tokens)
+        mean = StepMean.over(lengths_B, spec.policy_loss.averages_by, spec.max_new_tokens)
         token_mean, positive_mean = StepMean.over(lengths_B, "token_mean", 0), None
         if spec.positive_examples is not None:
             positive_B = experience.scored.totals_B[rows_B] > spec.positive_examples.above

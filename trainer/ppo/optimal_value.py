@@ -71,7 +71,8 @@ def _shaped(scores: Scores, answers: Sequence[RewardInput], spec: PPOSpec) -> li
     finished_B = torch.tensor([answer.finished for answer in answers])
     lengths_B = torch.tensor([len(answer.response_ids) for answer in answers])
     ends_B = torch.tensor(scores.numbers if scores.dense is None else scores.dense.ends)
-    shaped_B = torch.where(ends_B.isnan(), ends_B, shaped_scores(ends_B, finished_B, lengths_B, spec.shaping))
+    plain_B = shaped_scores(ends_B, finished_B, lengths_B, spec.shaping, spec.max_new_tokens)
+    shaped_B = torch.where(ends_B.isnan(), ends_B, plain_B)
     if scores.dense is not None:
         tokens_BR = pad_sequence([torch.tensor(own) for own in scores.dense.tokens], batch_first=True)
         shaped_B = shaped_B + shaped_tokens(tokens_BR, finished_B, spec.shaping).sum(1)

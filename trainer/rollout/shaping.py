@@ -41,16 +41,26 @@ class RunningScale:
 
 
 def shaped_scores(
-    totals_B: Tensor, finished_B: Tensor, lengths_B: Tensor, spec: ShapingSpec, scale: float = 1.0
+    totals_B: Tensor, finished_B: Tensor, lengths_B: Tensor, spec: ShapingSpec, longest: int, scale: float = 1.0
 ) -> Tensor:
-    """(B,) the scores, in this order: divided by `scale` if the spec normalises, clipped, missing EOS, length penalty."""
+    """(B,) the scores, in this order: divided by `scale` if the spec normalises, clipped, missing EOS, length, overlong.
+
+    `longest` is the most tokens of a response.
+    """
     scores_B = totals_B / scale if spec.normalize == "running" else totals_B
     if spec.clip is not None:
         scores_B = scores_B.clamp(-spec.clip, spec.clip)
     scores_B = missing_eos(scores_B, finished_B, spec)
     if spec.length_penalty:
         scores_B = scores_B - spec.length_penalty * (lengths_B - spec.length_free).clamp(min=0)
+    if spec.overlong_tokens is not None:
+        scores_B = scores_B - spec.overlong_penalty * overlong_share(lengths_B, spec.overlong_tokens, longest)
     return scores_B
+
+
+def overlong_share(lengths_B: Tensor, tokens: int, longest: int) -> Tensor:
+    """(B,) how far each response reaches into the last `tokens` of `longest`: 0 before them, 1 at their end (Yu et al. 2025, eq. 13)."""
+    return ((lengths_B - (longest - tokens)) / tokens).clamp(min=0, max=1)
 
 
 def shaped_tokens(tokens_BR: Tensor, finished_B: Tensor, spec: ShapingSpec, scale: float = 1.0) -> Tensor:

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, Change
 from trainer.spec.nulls import is_null
 from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec, ValuePretrainingSpec
-from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
+from trainer.spec.ppo_loss import LOSS_KINDS, GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
 from trainer.spec.rewards import RewardSpec
@@ -161,6 +161,11 @@ class PPOSpec(OptimizerSpec):
     @model_validator(mode="after")
     def _parts_fit(self) -> "PPOSpec":
         self.rollout.refuse_temperature("temperature", self.temperature)
+        overlong = self.shaping.overlong_tokens
+        if overlong is not None and overlong > self.max_new_tokens:
+            raise ValueError(
+                f"`shaping.overlong_tokens` ({overlong}) must not be more than `max_new_tokens` ({self.max_new_tokens})"
+            )
         if self.compares_in_groups and self.samples_per_prompt < 2:
             raise ValueError("`samples_per_prompt` must be at least 2 for a baseline or a deviation of the group")
         if self.advantage.baseline != "optimal_value":
@@ -238,9 +243,9 @@ class PPOSpec(OptimizerSpec):
             return
         named = '`rollout.correction.denominator` = "sampler"'
         if not loss.traits.has_ratio:
+            fitting = ", ".join(f'"{name}"' for name, kind in LOSS_KINDS.items() if kind.has_ratio)
             raise ValueError(
-                f'{named} needs a loss of the ratio π/π_old: "clipped" or "unclipped". `policy_loss.kind` = '
-                f'"{loss.kind}" would stay uncorrected'
+                f'{named} needs a loss of the ratio π/π_old ({fitting}). `policy_loss.kind` = "{loss.kind}" would stay uncorrected'
             )
         if correction.masks and self.epochs > 1:
             raise ValueError(

@@ -10,7 +10,8 @@ from trainer.spec.facts import Amount
 from trainer.spec.ppo_advantage import AdvantageSpec
 from trainer.spec.section import NonNegative, Positive, PositiveInt, Section
 
-LossName = Literal["clipped", "unclipped", "reinforce", "kl_penalty", "least_squares"]
+LossName = Literal["clipped", "gspo", "cispo", "unclipped", "reinforce", "kl_penalty", "least_squares"]
+Aggregation = Literal["token_mean", "sequence_mean", "fixed_length"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class LossKind:
     """Whether the gradient is that of the ratio π/π_old, for which `rollout.correction.denominator` can put another denominator."""
     per_token: bool = True
     """Whether each token has a loss, which `aggregation` averages and `rollout.correction` weights. False: a mean over responses."""
+    aggregation: Aggregation | None = None
+    """The aggregation that is part of the kind. None: `aggregation` of the spec chooses it."""
     holds_reference: bool = False
     """Whether `beta` holds the policy near the reference. Then `kl.coef` must be 0."""
     check_advantage: Callable[[AdvantageSpec], None] | None = None
@@ -52,6 +55,19 @@ LOSS_KINDS: dict[LossName, LossKind] = {
     "clipped": LossKind(
         "max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7)",
         options=("clip_range", "clip_range_high", "dual_clip"),
+        clips=True,
+        has_ratio=True,
+    ),
+    "gspo": LossKind(
+        "max(−As, −A·clip(s)), s the geometric mean of ρ over the response (GSPO, Zheng et al. 2025)",
+        options=("clip_range", "clip_range_high"),
+        clips=True,
+        has_ratio=True,
+        aggregation="sequence_mean",
+    ),
+    "cispo": LossKind(
+        "−A·sg(clip(ρ))·log π, sg without a gradient (CISPO, MiniMax-M1, arXiv 2506.13585)",
+        options=("clip_range", "clip_range_high"),
         clips=True,
         has_ratio=True,
     ),
@@ -79,10 +95,10 @@ class PolicyLossSpec(Section):
         + "; ".join(f"`{name}`: {kind.formula}" for name, kind in LOSS_KINDS.items())
         + ".",
     )
-    clip_range: Annotated[float, Field(gt=0, lt=1)] = 0.2
-    """ε: the ratio is clipped to [1 − ε, 1 + ε]."""
+    clip_range: Annotated[float, Field(gt=0, le=1)] = 0.2
+    """ε: the ratio is clipped to [1 − ε, 1 + ε]. 1 is no lower bound, as `cispo` has it in the paper. The ratio of `gspo` is a mean, which moves far less than that of a token: 3e-4 in the paper."""
     clip_range_high: Positive | None = None
-    """Upper ε of its own, clip-higher (DAPO, Yu et al. 2025: 0.28). Left out: `clip_range`."""
+    """Upper ε of its own, clip-higher (DAPO, Yu et al. 2025: 0.28; GSPO: 4e-4). Left out: `clip_range`."""
     dual_clip: Annotated[float, Field(gt=1)] | None = None
     """c: where A < 0 the loss is at most −c·A (Ye et al. 2020: 3). Left out: no second clip."""
     beta: Positive = 1.0
@@ -91,8 +107,8 @@ class PolicyLossSpec(Section):
     """Adapts β of `kl_penalty` after every iteration: halved where KL(π_old ‖ π) < target/1.5, doubled where > 1.5·target. Left out: fixed."""
     entropy_coef: NonNegative = 0.0
     """Weight of the entropy bonus."""
-    aggregation: Literal["token_mean", "sequence_mean", "fixed_length"] = "token_mean"
-    """How token losses become one number over a whole optimizer step, independent of micro-batches. `token_mean`: the mean over tokens. `sequence_mean`: the mean over responses of each response's mean. `fixed_length`: the sum over tokens ÷ (responses × `max_new_tokens`). With it a token has the same weight in a short and a long response (Dr. GRPO, Liu et al. 2025)."""
+    aggregation: Aggregation = "token_mean"
+    """How token losses become one number over a whole optimizer step, independent of micro-batches. `token_mean`: the mean over tokens. `sequence_mean`: the mean over responses of each response's mean. `fixed_length`: the sum over tokens ÷ (responses × `max_new_tokens`). With it a token has the same weight in a short and a long response (Dr. GRPO, Liu et al. 2025). `gspo` always has `sequence_mean`."""
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "PolicyLossSpec":
@@ -101,12 +117,25 @@ class PolicyLossSpec(Section):
         self.refuse_idle([name for name in type(self).model_fields if name in idle], without)
         if not self.traits.per_token:
             self.refuse_idle(["aggregation"], without + ": it is a mean over responses")
+        elif self.aggregation != self.averages_by:
+            self.refuse_idle(["aggregation"], f'{without}: its loss is the "{self.averages_by}"')
         return self
 
     @property
     def traits(self) -> LossKind:
         """The properties of the kind."""
         return LOSS_KINDS[self.kind]
+
+    @property
+    def clip_bounds(self) -> tuple[float, float]:
+        """The range that the ratio is clipped to."""
+        high = self.clip_range if self.clip_range_high is None else self.clip_range_high
+        return 1 - self.clip_range, 1 + high
+
+    @property
+    def averages_by(self) -> Aggregation:
+        """The aggregation that holds: that of the kind, or else the one that the spec chooses."""
+        return self.traits.aggregation or self.aggregation
 
 
 class GuardsSpec(Section):

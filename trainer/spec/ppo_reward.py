@@ -116,7 +116,7 @@ class ReferenceSpec(Section):
 
 
 class ShapingSpec(Section):
-    """How a response's score becomes the optimised score, in this order: normalise, clip, missing EOS, length. Token rewards are normalised and clipped one by one."""
+    """How a response's score becomes the optimised score, in this order: normalise, clip, missing EOS, length, overlong. Token rewards are normalised and clipped one by one."""
 
     normalize: Literal["none", "running"] = "none"
     """`running`: divided by the standard deviation of all scores so far (Engstrom et al. 2020), which a resume keeps."""
@@ -130,6 +130,10 @@ class ShapingSpec(Section):
     """Subtracted for every token beyond `length_free`."""
     length_free: Annotated[int, Field(ge=0), Countable] = 0
     """Tokens without a length penalty."""
+    overlong_tokens: PositiveInt | None = None
+    """Soft overlong punishment (DAPO, Yu et al. 2025, eq. 13): over the last so many tokens before `max_new_tokens`, a penalty rises from 0 to `overlong_penalty`. Left out: none."""
+    overlong_penalty: Positive = 1.0
+    """Penalty of a response of `max_new_tokens` tokens, for `overlong_tokens`. One that was cut off has that for a missing EOS too, unless `missing_eos_penalty` is 0."""
     whiten_rewards: bool = False
     """Scale the token rewards (KL included) to variance 1 over the batch, their mean kept (Huang et al. 2024)."""
 
@@ -137,4 +141,6 @@ class ShapingSpec(Section):
     def _parts_fit(self) -> "ShapingSpec":
         if self.length_penalty == 0:
             self.refuse_idle(["length_free"], "without `length_penalty`")
+        if self.overlong_tokens is None:
+            self.refuse_idle(["overlong_penalty"], "without `overlong_tokens`")
         return self

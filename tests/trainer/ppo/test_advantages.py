@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from trainer.ppo.advantages import (
+    equal_groups,
     explained_variance,
     gae,
     group_deviations,
@@ -119,6 +120,15 @@ def test_group_figures_with_gaps_are_those_of_the_rest() -> None:
     assert group_means(returns, 3, leave_one_out=True, rows=rows).tolist() == [6.0, 1.0, 2.0, 5.0]
     expected = torch.tensor([12.5, 12.5, 4.5, 4.5]).sqrt()
     torch.testing.assert_close(group_deviations(returns, 3, rows=rows), expected)
+
+
+def test_equal_groups_are_those_without_a_difference() -> None:
+    scores = torch.tensor([1.0, 1.0, 0.0, 0.1, -2.0, -2.0])
+    assert equal_groups(scores, 2) == pytest.approx(2 / 3)
+    assert equal_groups(scores, 3) == 0
+    # places 0, 1 | 4, 6, 7: the rest of the second group is equal, and the first one too
+    assert equal_groups(torch.tensor([1.0, 1.0, 3.0, 3.0, 3.0]), 4, rows=[0, 1, 4, 6, 7]) == 1
+    assert equal_groups(torch.tensor([1.0, 1.0, 3.0, 3.0, 4.0]), 4, rows=[0, 1, 4, 6, 7]) == 0.5
 
 
 def test_explained_variance_of_perfect_constant_and_wrong_values() -> None:

@@ -88,6 +88,16 @@ def test_moved_reference_and_shaped_scores_have_own_figures() -> None:
     assert found["objective/scores"] == -0.5 and "val/explained_var" not in found
 
 
+@pytest.mark.parametrize(("size", "expected"), [(1, None), (2, 0.0)])
+def test_equal_groups_are_counted_if_groups_are_compared(size: int, expected: float | None) -> None:
+    batch, zeros = Batch.from_ids([[5], [5]], [[8, 1], [9]], pad_id=0), torch.zeros(2, 2)
+    responses = [Response([8, 1], True), Response([9], False)]
+    scored = ScoredBatch(batch, responses, [], zeros, zeros, None, Scores([1.0, -1.0], {}, {}), torch.zeros(2), {})
+    group = {"estimator": "sequence", "baseline": "leave_one_out" if size > 1 else "none"}
+    found = spread_metrics(scored, spec_of(advantage=group, samples_per_prompt=size), kl_coef=0.5, score_scale=1.0)
+    assert found.get("objective/equal_groups") == expected
+
+
 @pytest.mark.parametrize(("placement", "penalty"), [("reward", {"objective/kl_penalty_std": 0.075}), ("loss", {})])
 def test_spreads_are_over_whole_responses(placement: str, penalty: dict[str, float]) -> None:
     """Raw scores 1 and −1, the −1 for a missing EOS left out; KL .3 and .6 nats, which differ from their mean by .15."""

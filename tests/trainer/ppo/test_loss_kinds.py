@@ -14,8 +14,9 @@ from tests.trainer.stage_tools import new_codec
 from trainer.health.rules import RULES
 from trainer.metrics import METRICS
 from trainer.ppo.iteration_log import token_tables, update_metrics
+from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.losses import LOSSES, PolicyTokens, StepMean, TokenPolicyLoss, policy_loss
-from trainer.ppo.minibatch import PerToken
+from trainer.ppo.minibatch import Minibatch, PerToken
 from trainer.spec import PolicyLossSpec, PPOSpec
 from trainer.spec.ppo_loss import LOSS_KINDS, LossName
 
@@ -56,6 +57,16 @@ def test_both_tables_name_every_kind_of_the_spec() -> None:
 def test_every_field_belongs_to_all_kinds_or_is_an_option() -> None:
     options = {name for kind in LOSS_KINDS.values() for name in kind.options}
     assert options == set(PolicyLossSpec.model_fields) - OF_EVERY_KIND
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_aggregation_of_a_kind_holds_in_an_optimizer_step(kind: LossName) -> None:
+    experience = by_hand()[0].experience
+    lengths = experience.scored.batch.completion_lengths_B
+    assert len(set(lengths.tolist())) > 1
+    mean = Minibatch.select(experience, list(range(len(lengths))), ppo_of(kind), KLCoefficients(0.0, 1.0)).mean
+    expected = StepMean.over(lengths, LOSS_KINDS[kind].aggregation or "token_mean", 0)
+    assert torch.equal(mean.weights_B, expected.weights_B) and torch.equal(mean.divisor, expected.divisor)
 
 
 @pytest.mark.parametrize("kind", KINDS)

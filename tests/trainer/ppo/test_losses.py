@@ -93,6 +93,28 @@ def test_the_losses_without_a_clip(kind: str, loss: float, gradient: float) -> N
     assert one_token(1.5, 2.0, **options) == pytest.approx((loss, gradient, False), rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("ratio", "advantage", "weight", "clipped"),
+    [
+        (1.5, 2.0, 1.2, True),  # bounded, and still pushed up
+        (0.6, -1.5, 0.8, True),  # bounded, and still pushed down
+        (0.6, 2.0, 0.8, True),
+        (1.1, -1.0, 1.1, False),  # inside the range: the ratio itself
+    ],
+)
+def test_cispo_bounds_the_weight_and_keeps_the_gradient(
+    ratio: float, advantage: float, weight: float, clipped: bool
+) -> None:
+    loss, gradient = -advantage * weight * math.log(0.5 * ratio), -advantage * weight
+    assert one_token(ratio, advantage, kind="cispo") == pytest.approx((loss, gradient, clipped), rel=1e-5)
+
+
+def test_cispo_without_a_lower_bound_keeps_small_ratios() -> None:
+    options = {"kind": "cispo", "clip_range": 1.0, "clip_range_high": 4.0}
+    assert one_token(0.01, 2.0, **options)[1:] == pytest.approx((-0.02, False), rel=1e-5)
+    assert one_token(6.0, 2.0, **options)[1:] == pytest.approx((-10.0, True), rel=1e-5)
+
+
 def test_least_squares_by_hand() -> None:
     # β = 2; Σ log π/π_ref = .1 + .2 and −.4; A = 1 and −1: (.6 − 1)² = .16 and (−.8 + 1)² = .04
     logprobs = torch.tensor([[-1.0, -2.0], [-3.0, 55.0]], requires_grad=True)
@@ -177,3 +199,20 @@ def test_kl_penalty_uses_the_adapted_beta(adapted: float | None, loss: float) ->
     logprobs, old = torch.tensor([[math.log(0.75)]]), torch.tensor([[math.log(0.5)]])
     found, _ = token_losses(spec, logprobs, old, torch.tensor([[2.0]]), ONE, adapted)
     assert float(found) == pytest.approx(loss, rel=1e-6)
+
+
+def test_gspo_by_hand_with_responses_of_two_lengths() -> None:
+    """The ratio of a response is the geometric mean: √(2.25·1) = 1.5, clipped to 1.2; of one token: its own 1.1."""
+    logprobs = torch.tensor([[math.log(2.25), 0.0], [math.log(1.1), math.nan]], requires_grad=True)
+    mask, advantages = torch.tensor([[True, True], [True, False]]), torch.tensor([[2.0, -1.0], [1.0, 0.0]])
+    nothing, kind = torch.zeros(2, 2), policy_loss(PolicyLossSpec(kind="gspo"))
+    tokens = PolicyTokens(logprobs, nothing, nothing, advantages, mask)
+    mean = StepMean.over(torch.tensor([2, 1]), kind.spec.averages_by, 0)
+    loss, clipped = kind.share(tokens, 1.0, mean, slice(0, 2))
+    assert float(loss.detach()) == pytest.approx(((-2.4 + 1.5) / 2 - 1.1) / 2)
+    assert clipped is not None and clipped.tolist() == [[True, False], [False, False]]
+    (gradient,) = torch.autograd.grad(loss, logprobs)
+    # each token's own advantage: the clip holds the first one, the second one is pushed down; the pad has nothing
+    torch.testing.assert_close(gradient, torch.tensor([[0.0, 1.5 / 4], [-1.1 / 2, 0.0]]))
+    gaps = torch.where(mask, kind.measure(tokens)["sequence_gap"], nothing)
+    torch.testing.assert_close(gaps, torch.tensor([[math.log(1.5)] * 2, [math.log(1.1), 0.0]]))

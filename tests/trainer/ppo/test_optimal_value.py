@@ -85,6 +85,7 @@ def test_optimal_values_are_estimated_again_after_a_refit(
 
 def test_optimal_value_scores_are_shaped_as_in_training(tmp_path: Path) -> None:
     shaping = {"clip": 0.05, "missing_eos_penalty": 0.75, "length_penalty": 0.25, "length_free": 2}
+    shaping |= {"overlong_tokens": 6, "overlong_penalty": 0.5}
     found = estimated(tmp_path / "run", shaping=shaping)
     cast, codec = cast_for(spec_of()), new_codec()
     context = context_of(cast, spec_of(), codec)
@@ -100,7 +101,7 @@ def test_optimal_value_scores_are_shaped_as_in_training(tmp_path: Path) -> None:
             length = len(answer.response_ids)
             clipped += abs(total) > 0.05
             score = min(max(total, -0.05), 0.05) - (0.0 if answer.finished else 0.75)
-            scores.append(score - 0.25 * max(0, length - 2))
+            scores.append(score - 0.25 * max(0, length - 2) - 0.5 * max(0, length - 3) / 6)
         assert found[n] == pytest.approx(optimal_value.optimal_value(scores, BETA), abs=1e-4)
     assert clipped
 

@@ -63,6 +63,8 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     (CRITIC, {"shaping": {"missing_eos": "replace"}}, SCORED),
     (CRITIC, {"shaping": {"clip": 0.1}}, SCORED),
     (CRITIC, {"shaping": {"length_penalty": 0.2}}, SCORED),
+    (CRITIC, {"shaping": {"overlong_tokens": 8}}, SCORED),
+    ({"shaping": {"overlong_tokens": 8}}, {"shaping": {"overlong_tokens": 8, "overlong_penalty": 3.0}}, SCORED),
     (CRITIC, {"shaping": {"whiten_rewards": True}}, LEARNT),
     (CRITIC, {"ptx": {"coef": 0.5}}, ["policy"]),
     (CRITIC, {"positive_examples": {"above": -2.0}}, ["policy"]),

@@ -38,7 +38,9 @@ def learnt(folder: Path, spec: PPOSpec) -> tuple[float, float]:
     return before, float(objective(cast.policy, cast.reference, beta).detach())
 
 
-@pytest.mark.parametrize("name", ["ppo", "rloo", "grpo", "a_star_po", "kl_penalty", "online_iterative"])
+@pytest.mark.parametrize(
+    "name", ["ppo", "rloo", "grpo", "gspo", "cispo", "a_star_po", "kl_penalty", "online_iterative"]
+)
 def test_recipe_improves_its_objective(tmp_path: Path, name: str) -> None:
     before, after = learnt(tmp_path, recipe(name))
     assert before == pytest.approx(sum(SCORES) / 8)

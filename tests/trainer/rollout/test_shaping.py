@@ -28,14 +28,26 @@ def test_shaped_scores_scale_clip_then_apply_penalties_in_order() -> None:
     spec = ShapingSpec(normalize="running", clip=2.0, missing_eos_penalty=0.5, length_penalty=0.1, length_free=3)
     scores, finished = torch.tensor([6.0, 3.0, -8.0]), torch.tensor([True, False, False])
     # ÷ 2: 3, 1.5, −4; clipped: 2, 1.5, −2; cut off: 2, 1, −2.5; 2, 0 and 1 tokens beyond 3: 1.8, 1, −2.6
-    shaped = shaped_scores(scores, finished, torch.tensor([5, 3, 4]), spec, scale=2.0)
+    shaped = shaped_scores(scores, finished, torch.tensor([5, 3, 4]), spec, longest=5, scale=2.0)
     torch.testing.assert_close(shaped, torch.tensor([1.8, 1.0, -2.6]))
 
 
 def test_without_options_the_scale_is_not_even_looked_at() -> None:
     scores = torch.tensor([1.0, -2.0])
-    shaped = shaped_scores(scores, torch.tensor([True, True]), torch.tensor([1, 2]), ShapingSpec(), scale=9.0)
+    shaped = shaped_scores(
+        scores, torch.tensor([True, True]), torch.tensor([1, 2]), ShapingSpec(), longest=2, scale=9.0
+    )
     assert torch.equal(shaped, scores)
+
+
+def test_soft_overlong_punishment_rises_over_the_last_tokens() -> None:
+    """DAPO's eq. 13 with L_max = 20 and L_cache = 4: 0 up to 16, then (16 − length)/4, −1 from 20 on; here twice that."""
+    spec, lengths = ShapingSpec(overlong_tokens=4, overlong_penalty=2.0), torch.tensor([1, 16, 17, 19, 25, 20])
+    finished = torch.tensor([True] * 5 + [False])
+    shaped = shaped_scores(torch.full((6,), 3.0), finished, lengths, spec, longest=20)
+    torch.testing.assert_close(
+        shaped, torch.tensor([3.0, 3.0, 2.5, 1.5, 1.0, 0.0])
+    )  # the last one has no EOS either: −1
 
 
 @given(st.lists(st.lists(st.floats(-1e3, 1e3), max_size=6), min_size=1, max_size=6))

@@ -38,7 +38,10 @@ def test_a_model_a_dataset_and_ppo_are_a_complete_job() -> None:
         ({"ppo": {"kl": {"coeff": 0.1}}}, "#/ppo/kl/coeff: unknown field 'coeff'; did you mean 'coef'?"),
         ({"sft": {"epoch": 2}}, "#/sft/epoch: unknown field 'epoch'; did you mean 'epochs'?"),
         ({"ppo": {"batch_size": 10, "minibatches": 4}}, "#/ppo: `minibatches` (4) must divide `batch_size` (10)"),
-        ({"ppo": {"policy_loss": {"clip_range": 1.5}}}, "#/ppo/policy_loss/clip_range: Input should be less than 1"),
+        (
+            {"ppo": {"policy_loss": {"clip_range": 1.5}}},
+            "#/ppo/policy_loss/clip_range: Input should be less than or equal to 1",
+        ),
         ({"ppo": {"kl": {"coef": float("nan")}}}, "#/ppo/kl/coef: Input should be a finite number"),
         ({"runtime": {"threads": 0}}, "#/runtime/threads: Input should be greater than or equal to 1"),
         (
@@ -165,6 +168,19 @@ MOVING = {"path": "another/model", "update": "ema"}
             },
             "both steer the KL to the old policy",
         ),
+        (
+            {"ppo": {"policy_loss": {"kind": "gspo", "aggregation": "fixed_length"}}},
+            '`aggregation` has no effect with `kind` = "gspo": its loss is the "sequence_mean"',
+        ),
+        (
+            {"ppo": {"policy_loss": {"kind": "gspo", "dual_clip": 3.0}}},
+            '`dual_clip` has no effect with `kind` = "gspo"',
+        ),
+        ({"ppo": {"policy_loss": {"kind": "cispo", "beta": 2.0}}}, '`beta` has no effect with `kind` = "cispo"'),
+        (
+            {"ppo": {"policy_loss": {"kind": "reinforce"}, "rollout": {"correction": {"denominator": "sampler"}}}},
+            'needs a loss of the ratio π/π_old ("clipped", "gspo", "cispo", "unclipped"). `policy_loss.kind` = "reinforce" would stay',
+        ),
         ({"sft": {"lr_schedule": "kl_adaptive"}}, "Input should be 'constant', 'linear' or 'cosine'"),
         ({"ppo": {"critic": {"last_layers": 0}}}, '`last_layers` has no effect without `train` = "last_layers"'),
         (
@@ -178,6 +194,14 @@ MOVING = {"path": "another/model", "update": "ema"}
         (
             {"runtime": {"sharding": "fsdp"}, "ppo": {"critic": {"train": "adapters"}}},
             '`runtime.sharding` = "fsdp" does not go with `ppo.critic.train` = "adapters"',
+        ),
+        (
+            {"ppo": {"shaping": {"overlong_tokens": 65}}},
+            "`shaping.overlong_tokens` (65) must not be more than `max_new_tokens` (64)",
+        ),
+        (
+            {"ppo": {"shaping": {"overlong_penalty": 2.0}}},
+            "`overlong_penalty` has no effect without `overlong_tokens`",
         ),
         ({"ppo": {"critic": {"minibatches": 5}}}, "`critic.minibatches` (5) must divide `batch_size` (64)"),
         ({"ppo": {"critic": {"epochs": 0}}}, "#/ppo/critic/epochs"),

@@ -10039,6 +10039,7 @@ export interface components {
              *       "missing_eos_penalty": 1,
              *       "length_penalty": 0,
              *       "length_free": 0,
+             *       "overlong_penalty": 1,
              *       "whiten_rewards": false
              *     }
              */
@@ -10274,20 +10275,20 @@ export interface components {
         PolicyLossSpec: {
             /**
              * Kind
-             * @description ρ = π/π_old, A the advantage. `clipped`: max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7); `unclipped`: −Aρ; `reinforce`: −A·log π; `kl_penalty`: −Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4); `least_squares`: (`beta`·log π/π_ref − A)² per response (A*-PO).
+             * @description ρ = π/π_old, A the advantage. `clipped`: max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7); `gspo`: max(−As, −A·clip(s)), s the geometric mean of ρ over the response (GSPO, Zheng et al. 2025); `cispo`: −A·sg(clip(ρ))·log π, sg without a gradient (CISPO, MiniMax-M1, arXiv 2506.13585); `unclipped`: −Aρ; `reinforce`: −A·log π; `kl_penalty`: −Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4); `least_squares`: (`beta`·log π/π_ref − A)² per response (A*-PO).
              * @default clipped
              * @enum {string}
              */
-            kind: "clipped" | "unclipped" | "reinforce" | "kl_penalty" | "least_squares";
+            kind: "clipped" | "gspo" | "cispo" | "unclipped" | "reinforce" | "kl_penalty" | "least_squares";
             /**
              * Clip Range
-             * @description ε: the ratio is clipped to [1 − ε, 1 + ε].
+             * @description ε: the ratio is clipped to [1 − ε, 1 + ε]. 1 is no lower bound, as `cispo` has it in the paper. The ratio of `gspo` is a mean, which moves far less than that of a token: 3e-4 in the paper.
              * @default 0.2
              */
             clip_range: number;
             /**
              * Clip Range High
-             * @description Upper ε of its own, clip-higher (DAPO, Yu et al. 2025: 0.28). Left out: `clip_range`.
+             * @description Upper ε of its own, clip-higher (DAPO, Yu et al. 2025: 0.28; GSPO: 4e-4). Left out: `clip_range`.
              */
             clip_range_high?: number | null;
             /**
@@ -10314,7 +10315,7 @@ export interface components {
             entropy_coef: number;
             /**
              * Aggregation
-             * @description How token losses become one number over a whole optimizer step, independent of micro-batches. `token_mean`: the mean over tokens. `sequence_mean`: the mean over responses of each response's mean. `fixed_length`: the sum over tokens ÷ (responses × `max_new_tokens`). With it a token has the same weight in a short and a long response (Dr. GRPO, Liu et al. 2025).
+             * @description How token losses become one number over a whole optimizer step, independent of micro-batches. `token_mean`: the mean over tokens. `sequence_mean`: the mean over responses of each response's mean. `fixed_length`: the sum over tokens ÷ (responses × `max_new_tokens`). With it a token has the same weight in a short and a long response (Dr. GRPO, Liu et al. 2025). `gspo` always has `sequence_mean`.
              * @default token_mean
              * @enum {string}
              */
@@ -12808,7 +12809,7 @@ export interface components {
         Severity: "warning" | "error";
         /**
          * ShapingSpec
-         * @description How a response's score becomes the optimised score, in this order: normalise, clip, missing EOS, length. Token rewards are normalised and clipped one by one.
+         * @description How a response's score becomes the optimised score, in this order: normalise, clip, missing EOS, length, overlong. Token rewards are normalised and clipped one by one.
          */
         ShapingSpec: {
             /**
@@ -12848,6 +12849,17 @@ export interface components {
              * @default 0
              */
             length_free: number;
+            /**
+             * Overlong Tokens
+             * @description Soft overlong punishment (DAPO, Yu et al. 2025, eq. 13): over the last so many tokens before `max_new_tokens`, a penalty rises from 0 to `overlong_penalty`. Left out: none.
+             */
+            overlong_tokens?: number | null;
+            /**
+             * Overlong Penalty
+             * @description Penalty of a response of `max_new_tokens` tokens, for `overlong_tokens`. One that was cut off has that for a missing EOS too, unless `missing_eos_penalty` is 0.
+             * @default 1
+             */
+            overlong_penalty: number;
             /**
              * Whiten Rewards
              * @description Scale the token rewards (KL included) to variance 1 over the batch, their mean kept (Huang et al. 2024).
