@@ -737,7 +737,7 @@ class CurvePoint(TypedDict, closed=True):
 
 
 class DPOSpec(TypedDict, closed=True):
-    """Direct preference optimisation (Rafailov et al. 2023): the baseline without a reward model."""
+    """Direct preference optimisation (Rafailov et al. 2023) and its relatives on pairs: the baselines without a reward model."""
 
     learning_rate: NotRequired[float]
     """Peak learning rate of AdamW."""
@@ -766,11 +766,15 @@ class DPOSpec(TypedDict, closed=True):
     batch_size: NotRequired[int]
     """Pairs per optimizer step."""
     beta: NotRequired[float]
-    """β: how strongly the policy is held to the reference."""
-    loss: NotRequired[Literal["sigmoid", "ipo"]]
-    """`sigmoid`: −log σ(β·Δ), Δ the difference of the two log-ratios; `ipo`: (Δ − 1/(2β))² on mean log-ratios per token (Azar et al. 2023)."""
+    """β: how strongly the policy is held to the reference; of `simpo`, the scale of the mean log-probabilities. Left out: 0.1, but with `loss` = "simpo" 2, as in the paper (2 to 2.5). The job's stored spec holds the number."""
+    loss: NotRequired[Literal["sigmoid", "ipo", "simpo", "orpo"]]
+    """The loss of a pair. `sigmoid`: −log σ(β·Δ), Δ the difference of the two log-ratios (Rafailov et al. 2023, eq. 7); `ipo`: (Δ − 1/(2β))² on mean log-ratios per token (Azar et al. 2023, eq. 17); `simpo`: −log σ(β·Δ − `target_margin`), Δ the difference of the mean log-probabilities per token, without a reference (Meng et al. 2024, eq. 6); `orpo`: −log p(preferred) − `odds_ratio_weight`·log σ(log odds(preferred) − log odds(other)), p the geometric mean per token and odds = p/(1 − p), without a reference (Hong et al. 2024, eq. 6)."""
     label_smoothing: NotRequired[float]
     """Probability that a label is wrong (conservative DPO, Mitchell 2023)."""
+    target_margin: NotRequired[float]
+    """γ of `simpo`: how much larger β times the mean log-probability of the preferred side should be. The paper takes 0.3 to 1.6, often about half of β."""
+    odds_ratio_weight: NotRequired[float]
+    """λ of `orpo`: weight of the odds ratio beside the language-model loss of the preferred side."""
 
 
 class DataProgress(TypedDict):

@@ -137,12 +137,12 @@ def _halves(job: RunContext) -> PairedExecutor:
 
 
 def _dpo(job: RunContext) -> None:
-    encoded, (policy, reference) = job.encoded, job.models.policy_and_reference("dpo")
+    encoded, (policy, reference) = job.encoded, job.models.dpo_models()
     dpo.train(job.session, job.session.spec.dpo, policy, reference, job.codec, encoded.pairs, encoded.held_out_pairs)
 
 
 def _kto(job: RunContext) -> None:
-    encoded, (policy, reference) = job.encoded, job.models.policy_and_reference("kto")
+    encoded, (policy, reference) = job.encoded, job.models.kto_models()
     spec, verdicts = job.session.spec.kto, encoded.verdicts
     kto.train(job.session, spec, policy, reference, job.codec, verdicts, encoded.held_out_verdicts)
 
