@@ -1944,6 +1944,22 @@ class OverlapSide(TypedDict):
 StopItem: TypeAlias = str
 
 
+KItem: TypeAlias = int
+
+
+class PassAtSpec(TypedDict, closed=True):
+    """pass@k: the chance that at least one of k responses to a held-out prompt is correct, by the unbiased estimator of Chen et al. (2021, eq. 1)."""
+
+    k: NotRequired[list[KItem]]
+    """The numbers of responses, ascending. Each has a figure of its own."""
+    samples: NotRequired[int]
+    """n: responses sampled for each held-out prompt and policy, beside the one that is compared. At least the largest k; more make the figures less noisy."""
+    reward: NotRequired[str | None]
+    """Name of the reward that verifies the responses: a rule, an endpoint or a plug-in among `rewards`. Its weight does not matter. Left out: the only rule (`exact_match`, `numeric_match`, `regex` or `json_schema`)."""
+    threshold: NotRequired[float]
+    """A response is correct if the reward's value is at least this."""
+
+
 class PhaseMemory(TypedDict, closed=True):
     """Peak bytes of one phase, in each process."""
 
@@ -5505,6 +5521,8 @@ class EvaluationSpec(TypedDict, closed=True):
     """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, `keep_best` and the health rules always compare with the policy as PPO began."""
     keep_best: NotRequired[bool]
     """Keep the best PPO checkpoint beside the last one. The best has the highest held-out win rate against the policy as PPO began. Equal win rates are decided by the judge's mean score, then the mean score by the rewards (both higher), then the KL (lower). The first of equal ones wins. The evaluation stage measures it again, with new draws (`best_win_rate`)."""
+    pass_at: NotRequired[PassAtSpec | None]
+    """pass@k of both policies, and of PPO's best checkpoint, in the evaluation stage. Left out: none."""
 
 
 class Group(TypedDict):

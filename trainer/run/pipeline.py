@@ -193,7 +193,9 @@ def _evaluation(job: RunContext) -> None:
 def _evaluation_parts(job: RunContext) -> tuple[EvaluatedModels, HeldOut]:
     spec, compared = job.session.spec, job.models.evaluated_models()
     judge = job.models.judge(spec.evaluation.judge, compared.models.reward_model)
-    return compared, HeldOut(job.encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
+    prompts, pass_at = job.encoded.held_out_prompts[: spec.evaluation.prompts], spec.evaluation.pass_at
+    verifier = None if pass_at is None else pass_at.verifier(spec.rewards)
+    return compared, HeldOut(prompts, judge, spec.evaluation, verifier)
 
 
 _STAGES = {

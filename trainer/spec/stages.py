@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, LiveKnob, Names
 from trainer.spec.pair_losses import OPTIONS, PAIR_LOSSES, PairLossKind, PairLossName
+from trainer.spec.pass_at import PassAtSpec
 from trainer.spec.rewards import JudgeSpec
 from trainer.spec.section import (
     Countable,
@@ -180,6 +181,8 @@ class EvaluationSpec(Section):
     """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, `keep_best` and the health rules always compare with the policy as PPO began."""
     keep_best: bool = True
     """Keep the best PPO checkpoint beside the last one. The best has the highest held-out win rate against the policy as PPO began. Equal win rates are decided by the judge's mean score, then the mean score by the rewards (both higher), then the KL (lower). The first of equal ones wins. The evaluation stage measures it again, with new draws (`best_win_rate`)."""
+    pass_at: PassAtSpec | None = None
+    """pass@k of both policies, and of PPO's best checkpoint, in the evaluation stage. Left out: none."""
 
 
 def total_steps(items: int, spec: SFTSpec | RewardModelSpec | DPOSpec | KTOSpec) -> int:

@@ -5543,6 +5543,8 @@ export interface components {
              * @default true
              */
             keep_best: boolean;
+            /** @description pass@k of both policies, and of PPO's best checkpoint, in the evaluation stage. Left out: none. */
+            pass_at?: components["schemas"]["PassAtSpec"] | null;
         };
         /**
          * Evidence
@@ -10108,6 +10110,38 @@ export interface components {
              * @default 8
              */
             log_held_out: number;
+        };
+        /**
+         * PassAtSpec
+         * @description pass@k: the chance that at least one of k responses to a held-out prompt is correct, by the unbiased estimator of Chen et al. (2021, eq. 1).
+         */
+        PassAtSpec: {
+            /**
+             * K
+             * @description The numbers of responses, ascending. Each has a figure of its own.
+             * @default [
+             *       1,
+             *       8
+             *     ]
+             */
+            k: number[];
+            /**
+             * Samples
+             * @description n: responses sampled for each held-out prompt and policy, beside the one that is compared. At least the largest k; more make the figures less noisy.
+             * @default 16
+             */
+            samples: number;
+            /**
+             * Reward
+             * @description Name of the reward that verifies the responses: a rule, an endpoint or a plug-in among `rewards`. Its weight does not matter. Left out: the only rule (`exact_match`, `numeric_match`, `regex` or `json_schema`).
+             */
+            reward?: string | null;
+            /**
+             * Threshold
+             * @description A response is correct if the reward's value is at least this.
+             * @default 1
+             */
+            threshold: number;
         };
         /**
          * PhaseMemory
