@@ -16,7 +16,19 @@ _FILES = ("preferences", "thumbs", "sft", "prompts", "evaluation_prompts", "pret
 """Fields of `data` that name files of the example."""
 _OWN_JUDGE = "reviews"
 """The judge that scores by the hidden rule of the example's data."""
-_DOCUMENTED_ORDER = ("ppo", "kl_penalty", "reinforce", "rloo", "grpo", "a_star_po", "online_iterative", "dpo", "kto")
+_DOCUMENTED_ORDER = (
+    "ppo",
+    "kl_penalty",
+    "reinforce",
+    "rloo",
+    "grpo",
+    "a_star_po",
+    "online_iterative",
+    "dpo",
+    "simpo",
+    "orpo",
+    "kto",
+)
 
 
 def recipes() -> list[dict[str, Any]]:

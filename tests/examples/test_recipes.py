@@ -10,7 +10,19 @@ from tests.trainer.running import events_of, run
 from trainer.events import Health, RunFinished
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-RECIPES = ("ppo", "reinforce", "rloo", "grpo", "a_star_po", "kl_penalty", "online_iterative", "dpo", "kto")
+RECIPES = (
+    "ppo",
+    "reinforce",
+    "rloo",
+    "grpo",
+    "a_star_po",
+    "kl_penalty",
+    "online_iterative",
+    "dpo",
+    "simpo",
+    "orpo",
+    "kto",
+)
 SHARED = ("model", "data", "sft", "reward_model", "runtime")
 
 

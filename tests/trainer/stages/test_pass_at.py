@@ -111,7 +111,7 @@ def test_other_figures_and_draws_do_not_depend_on_pass_at(tmp_path: Path) -> Non
 
 
 def test_reward_without_a_value_is_counted_and_named(tmp_path: Path) -> None:
-    summary = evaluated(tmp_path, Short(broken="prompt 2"))
-    assert summary["unverified_before"] == summary["unverified_after"] == 3
+    summary = evaluated(tmp_path, Short(broken="prompt 2"), best=llama(9))
+    assert summary["unverified_before"] == summary["unverified_after"] == summary["best_unverified"] == 3
     [event] = [event for event in events_of(tmp_path) if isinstance(event, RewardMissing)]
     assert (event.reward, event.asked, event.missing) == ("short", 40, {"time_out": 8})
