@@ -29,6 +29,8 @@ _DOCUMENTED_ORDER = (
     "a_star_po",
     "online_iterative",
     "dpo",
+    "simpo",
+    "orpo",
     "kto",
 )
 

@@ -737,7 +737,7 @@ class CurvePoint(TypedDict, closed=True):
 
 
 class DPOSpec(TypedDict, closed=True):
-    """Direct preference optimisation (Rafailov et al. 2023): the baseline without a reward model."""
+    """Direct preference optimisation (Rafailov et al. 2023) and its relatives on pairs: the baselines without a reward model."""
 
     learning_rate: NotRequired[float]
     """Peak learning rate of AdamW."""
@@ -766,11 +766,15 @@ class DPOSpec(TypedDict, closed=True):
     batch_size: NotRequired[int]
     """Pairs per optimizer step."""
     beta: NotRequired[float]
-    """β: how strongly the policy is held to the reference."""
-    loss: NotRequired[Literal["sigmoid", "ipo"]]
-    """`sigmoid`: −log σ(β·Δ), Δ the difference of the two log-ratios; `ipo`: (Δ − 1/(2β))² on mean log-ratios per token (Azar et al. 2023)."""
+    """β: how strongly the policy is held to the reference; of `simpo`, the scale of the mean log-probabilities. Left out: 0.1, but with `loss` = "simpo" 2, as in the paper (2 to 2.5). The job's stored spec holds the number."""
+    loss: NotRequired[Literal["sigmoid", "ipo", "simpo", "orpo"]]
+    """The loss of a pair. `sigmoid`: −log σ(β·Δ), Δ the difference of the two log-ratios (Rafailov et al. 2023, eq. 7); `ipo`: (Δ − 1/(2β))² on mean log-ratios per token (Azar et al. 2023, eq. 17); `simpo`: −log σ(β·Δ − `target_margin`), Δ the difference of the mean log-probabilities per token, without a reference (Meng et al. 2024, eq. 6); `orpo`: −log p(preferred) − `odds_ratio_weight`·log σ(log odds(preferred) − log odds(other)), p the geometric mean per token and odds = p/(1 − p), without a reference (Hong et al. 2024, eq. 6)."""
     label_smoothing: NotRequired[float]
     """Probability that a label is wrong (conservative DPO, Mitchell 2023)."""
+    target_margin: NotRequired[float]
+    """γ of `simpo`: how much larger β times the mean log-probability of the preferred side should be. The paper takes 0.3 to 1.6, often about half of β."""
+    odds_ratio_weight: NotRequired[float]
+    """λ of `orpo`: weight of the odds ratio beside the language-model loss of the preferred side."""
 
 
 class DataProgress(TypedDict):
@@ -1938,6 +1942,22 @@ class OverlapSide(TypedDict):
 
 
 StopItem: TypeAlias = str
+
+
+KItem: TypeAlias = int
+
+
+class PassAtSpec(TypedDict, closed=True):
+    """pass@k: the chance that at least one of k responses to a held-out prompt is correct, by the unbiased estimator of Chen et al. (2021, eq. 1)."""
+
+    k: NotRequired[list[KItem]]
+    """The numbers of responses, ascending. Each has a figure of its own."""
+    samples: NotRequired[int]
+    """n: responses sampled for each held-out prompt and policy, beside the one that is compared. At least the largest k; more make the figures less noisy."""
+    reward: NotRequired[str | None]
+    """Name of the reward that verifies the responses: a rule, an endpoint or a plug-in among `rewards`. Its weight does not matter. Left out: the only rule (`exact_match`, `numeric_match`, `regex` or `json_schema`)."""
+    threshold: NotRequired[float]
+    """A response is correct if the reward's value is at least this."""
 
 
 class PhaseMemory(TypedDict, closed=True):
@@ -5505,6 +5525,8 @@ class EvaluationSpec(TypedDict, closed=True):
     """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, `keep_best` and the health rules always compare with the policy as PPO began."""
     keep_best: NotRequired[bool]
     """Keep the best PPO checkpoint beside the last one. The best has the highest held-out win rate against the policy as PPO began. Equal win rates are decided by the judge's mean score, then the mean score by the rewards (both higher), then the KL (lower). The first of equal ones wins. The evaluation stage measures it again, with new draws (`best_win_rate`)."""
+    pass_at: NotRequired[PassAtSpec | None]
+    """pass@k of both policies, and of PPO's best checkpoint, in the evaluation stage. Left out: none."""
 
 
 class Group(TypedDict):

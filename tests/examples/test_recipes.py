@@ -23,6 +23,8 @@ RECIPES = (
     "kl_penalty",
     "online_iterative",
     "dpo",
+    "simpo",
+    "orpo",
     "kto",
 )
 SHARED = ("model", "data", "sft", "reward_model", "runtime")

@@ -121,6 +121,25 @@ EVALUATION = [
     _best("response_length", "length", "length_after", "tokens"),
 ]
 
+EVALUATION += [
+    *_both(
+        "pass_at_<name>",
+        "pass@<name>",
+        "mean over prompts of 1 − C(n − c, k)/C(n, k), c of the n responses correct",
+        "Chance that at least one of k responses is correct (Chen et al. 2021, eq. 1), with k in the name: by `evaluation.pass_at`, from responses sampled for it alone,",
+        "share",
+    ),
+    _best("pass_at_<name>", "pass@<name>", "pass_at_<name>_after", "share"),
+    *_both(
+        "unverified",
+        "Responses not verified",
+        "responses",
+        "Responses for pass@k that the verifying reward has no value for. They count as not sampled. Absent for none. Those",
+        "responses",
+    ),
+    _best("unverified", "responses not verified", "unverified_after", "responses"),
+]
+
 
 _LEFT_OUT = "Means and win rates leave them out. Absent for none."
 EVALUATION += [

@@ -153,8 +153,12 @@ def _ppo(spec: JobSpec, sizes: Sizes) -> StageEstimate:
 
 
 def _evaluation(spec: JobSpec, sizes: Sizes) -> StageEstimate:
-    """Both policies answer every prompt, and so does PPO's best checkpoint, which is usually not the last."""
-    responses = spec.compared_policies * min(spec.evaluation.prompts, len(sizes.encoded.held_out_prompts))
+    """Both policies answer every prompt, and so does PPO's best checkpoint, which is usually not the last.
+
+    With `pass_at` each answers it further times.
+    """
+    each = 1 + (spec.evaluation.pass_at.samples if spec.evaluation.pass_at else 0)
+    responses = each * spec.compared_policies * min(spec.evaluation.prompts, len(sizes.encoded.held_out_prompts))
     limit = spec.evaluation.max_new_tokens or spec.ppo.max_new_tokens
     generated = responses * expected_response(sizes, limit)
     prompt_tokens = responses * mean(sizes.prompt_lengths(held_out=True))

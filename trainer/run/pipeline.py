@@ -137,12 +137,12 @@ def _halves(job: RunContext) -> PairedExecutor:
 
 
 def _dpo(job: RunContext) -> None:
-    encoded, (policy, reference) = job.encoded, job.models.policy_and_reference("dpo")
+    encoded, (policy, reference) = job.encoded, job.models.dpo_models()
     dpo.train(job.session, job.session.spec.dpo, policy, reference, job.codec, encoded.pairs, encoded.held_out_pairs)
 
 
 def _kto(job: RunContext) -> None:
-    encoded, (policy, reference) = job.encoded, job.models.policy_and_reference("kto")
+    encoded, (policy, reference) = job.encoded, job.models.kto_models()
     spec, verdicts = job.session.spec.kto, encoded.verdicts
     kto.train(job.session, spec, policy, reference, job.codec, verdicts, encoded.held_out_verdicts)
 
@@ -193,7 +193,9 @@ def _evaluation(job: RunContext) -> None:
 def _evaluation_parts(job: RunContext) -> tuple[EvaluatedModels, HeldOut]:
     spec, compared = job.session.spec, job.models.evaluated_models()
     judge = job.models.judge(spec.evaluation.judge, compared.models.reward_model)
-    return compared, HeldOut(job.encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
+    prompts, pass_at = job.encoded.held_out_prompts[: spec.evaluation.prompts], spec.evaluation.pass_at
+    verifier = None if pass_at is None else pass_at.verifier(spec.rewards)
+    return compared, HeldOut(prompts, judge, spec.evaluation, verifier)
 
 
 _STAGES = {

@@ -9,6 +9,7 @@ from trainer.spec.data import DATASETS, DataSpec
 from trainer.spec.health import HealthAction, HealthRule, HealthSpec
 from trainer.spec.job import CheckpointSpec, HangSpec, JobSpec, ResourcesSpec, RuntimeSpec, SlurmSpec
 from trainer.spec.model import AdapterSpec, LoraSpec, ModelSpec, TokenizerSpec
+from trainer.spec.pass_at import PassAtSpec
 from trainer.spec.ppo import AdaptiveRateSpec, OnlineSpec, PositiveExamplesSpec, PPOSpec
 from trainer.spec.ppo_advantage import (
     AdvantageSpec,
@@ -91,6 +92,7 @@ __all__ = [
     "OptimalValueSpec",
     "OptimizerSpec",
     "PPOSpec",
+    "PassAtSpec",
     "PluginReward",
     "PolicyLossSpec",
     "PositiveExamplesSpec",

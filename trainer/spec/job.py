@@ -292,6 +292,12 @@ class JobSpec(Section):
         return self
 
     @model_validator(mode="after")
+    def _pass_at_has_a_verifier(self) -> "JobSpec":
+        if "evaluation" in self.stages and self.evaluation.pass_at is not None:
+            self.evaluation.pass_at.verifier(self.rewards)
+        return self
+
+    @model_validator(mode="after")
     def _engine_samples_evaluations(self) -> "JobSpec":
         if "ppo" in self.stages:
             self.ppo.rollout.refuse_temperature("evaluation.temperature", self.evaluation.temperature)

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, LiveKnob, Names
+from trainer.spec.pair_losses import OPTIONS, PAIR_LOSSES, PairLossKind, PairLossName
+from trainer.spec.pass_at import PassAtSpec
 from trainer.spec.rewards import JudgeSpec
 from trainer.spec.section import (
     Countable,
@@ -108,7 +110,7 @@ class RewardModelSpec(RowsSpec):
 
 
 class DPOSpec(RowsSpec):
-    """Direct preference optimisation (Rafailov et al. 2023): the baseline without a reward model."""
+    """Direct preference optimisation (Rafailov et al. 2023) and its relatives on pairs: the baselines without a reward model."""
 
     epochs: Epochs = 1
     """Passes over the pairs."""
@@ -117,17 +119,32 @@ class DPOSpec(RowsSpec):
     learning_rate: PeakRate = 1e-6
     """Peak learning rate of AdamW."""
     beta: Annotated[Positive, MID_STAGE, MAIN] = 0.1
-    """β: how strongly the policy is held to the reference."""
-    loss: Annotated[Literal["sigmoid", "ipo"], BETWEEN_STAGES] = "sigmoid"
-    """`sigmoid`: −log σ(β·Δ), Δ the difference of the two log-ratios; `ipo`: (Δ − 1/(2β))² on mean log-ratios per token (Azar et al. 2023)."""
+    """β: how strongly the policy is held to the reference; of `simpo`, the scale of the mean log-probabilities. Left out: 0.1, but with `loss` = "simpo" 2, as in the paper (2 to 2.5). The job's stored spec holds the number."""
+    loss: Annotated[PairLossName, BETWEEN_STAGES] = Field(
+        default="sigmoid",
+        description="The loss of a pair. "
+        + "; ".join(f"`{name}`: {kind.formula}" for name, kind in PAIR_LOSSES.items())
+        + ".",
+    )
     label_smoothing: Annotated[float, Field(ge=0, lt=0.5), BETWEEN_STAGES] = 0.0
     """Probability that a label is wrong (conservative DPO, Mitchell 2023)."""
+    target_margin: Annotated[NonNegative, MID_STAGE] = 1.0
+    """γ of `simpo`: how much larger β times the mean log-probability of the preferred side should be. The paper takes 0.3 to 1.6, often about half of β."""
+    odds_ratio_weight: Annotated[Positive, MID_STAGE] = 0.1
+    """λ of `orpo`: weight of the odds ratio beside the language-model loss of the preferred side."""
 
     @model_validator(mode="after")
-    def _smoothing_is_for_the_sigmoid(self) -> "DPOSpec":
-        if self.loss != "sigmoid":
-            self.refuse_idle(["label_smoothing"], f'with `loss` = "{self.loss}"')
+    def _options_belong_to_the_loss(self) -> "DPOSpec":
+        if "beta" not in self.model_fields_set:
+            object.__setattr__(self, "beta", self.traits.beta)  # the spec is frozen once it is validated
+        idle = [name for name in sorted(OPTIONS) if name not in self.traits.options]
+        self.refuse_idle(idle, f'with `loss` = "{self.loss}"')
         return self
+
+    @property
+    def traits(self) -> PairLossKind:
+        """The properties of the loss."""
+        return PAIR_LOSSES[self.loss]
 
 
 class KTOSpec(RowsSpec):
@@ -164,6 +181,8 @@ class EvaluationSpec(Section):
     """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, `keep_best` and the health rules always compare with the policy as PPO began."""
     keep_best: bool = True
     """Keep the best PPO checkpoint beside the last one. The best has the highest held-out win rate against the policy as PPO began. Equal win rates are decided by the judge's mean score, then the mean score by the rewards (both higher), then the KL (lower). The first of equal ones wins. The evaluation stage measures it again, with new draws (`best_win_rate`)."""
+    pass_at: PassAtSpec | None = None
+    """pass@k of both policies, and of PPO's best checkpoint, in the evaluation stage. Left out: none."""
 
 
 def total_steps(items: int, spec: SFTSpec | RewardModelSpec | DPOSpec | KTOSpec) -> int:

@@ -29,6 +29,7 @@ from trainer.sampling.sampler import sampler_for
 from trainer.session.checkpoint import StageResult
 from trainer.session.session import Session
 from trainer.spec import EvaluationSpec, MissingCause
+from trainer.stages.pass_at import Verification
 from trainer.text.codec import TokenizedPrompt
 
 Value = float | Missing | None
@@ -123,6 +124,8 @@ class HeldOut:
     prompts: list[TokenizedPrompt]
     judge: Judge | None
     spec: EvaluationSpec
+    verifier: str | None = None
+    """The name of the reward that verifies responses for pass@k; None where it is not measured, as in PPO's loop."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,8 @@ class HeldOutResponses:
     answers: list[RewardInput]
     counts: dict[str, MissingCounts] = field(default_factory=dict)
     """How many responses each reward, and a judge that scores, was asked about, and how many have no value."""
+    passed: dict[str, float] = field(default_factory=dict)
+    """pass@k by further responses, if it is asked for."""
 
 
 class Evaluation:
@@ -186,6 +191,10 @@ class Evaluation:
             found.completions.extend(judged_completions(scored, judged))
             found.answers.extend(scored.answers)
             found.counts.update(together(found.counts, counts_of({**scored.rewards.parts, **asked_of(judged)})))
+        if (verification := self._verification(context)) is not None:
+            verified = verification.verify(policy, purpose)
+            found.passed.update(verified.figures())
+            found.counts.update(together(found.counts, {verification.reward: verified.counts}))
         return found
 
     @phase("evaluate")
@@ -214,6 +223,12 @@ class Evaluation:
         verdicts = judge.points(before.answers, after.answers)
         self._counts = together(self._counts, {JUDGE: MissingCounts.of(verdicts)})
         return [None if isinstance(verdict, Missing) else verdict for verdict in verdicts]
+
+    def _verification(self, context: PPOContext) -> Verification | None:
+        held_out, pass_at = self._held_out, self._held_out.spec.pass_at
+        if pass_at is None or held_out.verifier is None:
+            return None
+        return Verification(self._session, context, held_out.prompts, held_out.spec, pass_at, held_out.verifier)
 
     def _draws(self, purpose: str, number: int) -> Tensor:
         tokens = self._held_out.spec.max_new_tokens or self._context.spec.max_new_tokens
@@ -268,6 +283,8 @@ def run(
     after = evaluation.respond(context.models.policy, "after")
     summary = compare(before.completions, after.completions) | evaluation.win_rates(before, after)
     summary |= _of_ppo(session, evaluation, before, after, best) | extra
+    summary |= {f"{name}_before": value for name, value in before.passed.items()}
+    summary |= {f"{name}_after": value for name, value in after.passed.items()}
     _pause_if_missing(session, together(together(before.counts, after.counts), evaluation.take_counts()))
     session.report("evaluation", 1, 1, summary)
     rows = zip(before.completions, after.completions, strict=True)
@@ -306,7 +323,8 @@ def _of_ppo(
         session.stop_if_asked()
         after = evaluation.respond(best(), "best")
     figures = means(after.completions) | evaluation.win_rates(before, after)
-    return found | {f"best_{name}": figures[name] for name in _OF_BEST if name in figures}
+    found |= {f"best_{name}": figures[name] for name in _OF_BEST if name in figures}
+    return found | {f"best_{name}": value for name, value in after.passed.items()}
 
 
 def means(answers: Sequence[Completion]) -> dict[str, float]:

@@ -62,9 +62,14 @@ class ModelFactory:
         """The policy that `stage` trains, from its newest checkpoint if it has one."""
         return self._models(stage)["policy"]
 
-    def policy_and_reference(self, stage: StageName) -> tuple[Model, Model]:
-        """The policy that `stage` trains, and the policy that the stage started from."""
-        models = self._models(stage)
+    def dpo_models(self) -> tuple[Model, Model | None]:
+        """The policy that DPO trains, and the policy that the stage started from if its loss compares with it."""
+        models = self._models("dpo")
+        return models["policy"], models.get("reference")
+
+    def kto_models(self) -> tuple[Model, Model]:
+        """The policy that KTO trains, and the policy that the stage started from."""
+        models = self._models("kto")
         return models["policy"], models["reference"]
 
     def reward_model(self) -> Model:

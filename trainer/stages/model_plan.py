@@ -73,6 +73,8 @@ def planned_models(spec: JobSpec, stage: StageName, critic_start: str | None = N
             return [_trained_policy(spec, stage)]
         case "reward_model":
             return [_own_reward_model(spec, "reward_model", "trained", NewestCheckpoint(stage))]
+        case "dpo" if not spec.dpo.traits.has_reference:
+            return [_trained_policy(spec, stage)]
         case "dpo" | "kto":
             return [
                 _trained_policy(spec, stage),
@@ -175,5 +177,5 @@ def critic_start_path(spec: JobSpec, reads_policy_tokens: Callable[[str], bool])
 
 
 def offloads_frozen(spec: JobSpec, stage: StageName) -> bool:
-    """Whether frozen whole models of `stage` are in host memory between their passes. DPO and KTO use theirs at every step."""
+    """Whether frozen whole models of `stage` are in host memory between their passes. DPO and KTO use theirs at every step, if they have one."""
     return spec.runtime.offload_frozen and stage in ("ppo", "evaluation")

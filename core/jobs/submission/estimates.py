@@ -42,7 +42,7 @@ SHAPES: dict[StageName, tuple[str, ...]] = {
         "evaluation.judge",
     ),
     "evaluation": (
-        *_fields("evaluation", ("prompts", "batch_size", "max_new_tokens", "judge", "against", "keep_best")),
+        *_fields("evaluation", ("prompts", "batch_size", "max_new_tokens", "judge", "against", "keep_best", "pass_at")),
         "ppo.max_new_tokens",
         "rewards",
     ),

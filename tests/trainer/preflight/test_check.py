@@ -62,6 +62,9 @@ def test_steps_and_tokens_by_hand(tmp_path: Path) -> None:
     assert ppo.generated_max == ppo.responses * 40
     assert ppo.generated == pytest.approx(ppo.responses * lengths["completion"].mean, abs=1)
     assert evaluation.responses == 3 * 4  # before, after, and the best checkpoint
+    rewards = [{"type": "model"}, {"type": "regex", "pattern": "e", "weight": 0.0}]
+    verified = checked(tmp_path, rewards=rewards, evaluation={"pass_at": {"k": [2], "samples": 6}})
+    assert verified.stages[3].responses == 3 * 4 * (1 + 6)
 
 
 @pytest.mark.parametrize(

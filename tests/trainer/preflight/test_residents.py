@@ -40,6 +40,11 @@ def test_evaluation_without_ppo_counts_policies_and_judge() -> None:
     assert weights("evaluation", **changes) == 2 * parameters("policy") + parameters("scalar")
 
 
+def test_reference_of_dpo_is_counted_if_its_loss_has_one() -> None:
+    for loss, policies in (("sigmoid", 2), ("ipo", 2), ("simpo", 1), ("orpo", 1)):
+        assert weights("dpo", dpo={"loss": loss}) == policies * parameters("policy"), loss
+
+
 def test_named_scorers_are_counted_only_in_stages_that_score() -> None:
     scorers = NamedScorers(weights=1000)
     for phase, more in (("sft", 0), ("dpo", 0), ("ppo_rollout", 1000), ("evaluation", 1000)):

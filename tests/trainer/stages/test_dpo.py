@@ -1,8 +1,9 @@
-"""DPO: its loss on paper, its gradient against each sequence alone, and that it goes on where it stopped."""
+"""DPO: its gradient against each sequence alone, and that it goes on where it stopped. test_pair_losses.py has the losses."""
 
 import hashlib
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from trainer.errors import Stopped
 from trainer.models import Model, load_policy
 from trainer.spec import DPOSpec
 from trainer.stages import dpo
+from trainer.stages.pair_losses import PairLogprobs
 from trainer.stages.tokenized_rows import TokenizedPair
 
 PAIRS = [
@@ -24,43 +26,22 @@ PAIRS = [
 ]
 
 
-def test_the_sigmoid_loss_by_hand() -> None:
-    differences, targets = torch.tensor([5.0, 5.0, 5.0]), torch.tensor([1.0, 0.0, 0.5])
-    right, wrong = math.log(1 + math.exp(-0.5)), math.log(1 + math.exp(0.5))  # β·Δ = 0.5
-    plain = dpo.preference_loss(differences, targets, DPOSpec(beta=0.1))
-    assert plain.tolist() == pytest.approx([right, wrong, (right + wrong) / 2])
-    smooth = dpo.preference_loss(differences, targets, DPOSpec(beta=0.1, label_smoothing=0.1))
-    assert smooth.tolist() == pytest.approx([right + 0.05, wrong - 0.05, (right + wrong) / 2])  # wrong − right = 0.5
-
-
-def test_the_ipo_loss_by_hand() -> None:
-    targets = torch.tensor([1.0, 0.0, 0.5])
-    losses = dpo.preference_loss(torch.tensor([3.0, 3.0, 3.0]), targets, DPOSpec(beta=0.5, loss="ipo"))
-    assert losses.tolist() == [4.0, 16.0, 10.0]  # (3 − 1)², (3 + 1)², half of each
-
-
-def test_the_gradient_is_the_papers() -> None:
-    """Rafailov et al. 2023, §4: −β·σ(−βΔ) on the preferred side's log-ratio, the opposite on the other's."""
-    ratios = torch.tensor([2.0, -3.0], requires_grad=True)
-    dpo.preference_loss((ratios[0] - ratios[1])[None], torch.ones(1), DPOSpec(beta=0.1)).sum().backward()
-    pull = 0.1 / (1 + math.exp(0.5))
-    assert ratios.grad is not None and ratios.grad.tolist() == pytest.approx([-pull, pull])
-
-
-def log_ratio(policy: Model, reference: Model, prompt: list[int], answer: list[int]) -> torch.Tensor:
-    return (logprobs_alone(policy, prompt, answer) - logprobs_alone(reference, prompt, answer).detach()).sum()
+def log_ratio(policy: Model, reference: Model | None, prompt: list[int], answer: list[int]) -> torch.Tensor:
+    own = logprobs_alone(policy, prompt, answer).sum()
+    return own if reference is None else own - logprobs_alone(reference, prompt, answer).sum().detach()
 
 
 @pytest.mark.parametrize("micro_batch", [1, 2, 3])
-@pytest.mark.parametrize("loss", ["sigmoid", "ipo"])
+@pytest.mark.parametrize("loss", ["sigmoid", "ipo", "simpo", "orpo"])
 def test_dpo_weights_pairs_equally_for_any_micro_batch_size(loss: str, micro_batch: int) -> None:
-    spec = DPOSpec.model_validate({"beta": 0.3, "loss": loss})
-    expected, model, reference, losses = llama(), llama(), llama(5), []
+    spec = DPOSpec.model_validate({"loss": loss} | ({} if loss == "orpo" else {"beta": 0.3}))
+    reference = llama(5) if loss in ("sigmoid", "ipo") else None
+    expected, model, losses = llama(), llama(), []
     for pair in PAIRS:
         sides = [log_ratio(expected, reference, pair.prompt, side) for side in (pair.a, pair.b)]
-        if loss == "ipo":
+        if loss != "sigmoid":
             sides = [value / len(side) for value, side in zip(sides, (pair.a, pair.b), strict=True)]
-        losses.append(dpo.preference_loss((sides[0] - sides[1])[None], torch.tensor([pair.target]), spec).sum())
+        losses.append(PairLogprobs(sides[0][None], sides[1][None], torch.tensor([pair.target])).losses(spec).sum())
     (sum(losses) / 3).backward()
     values = dpo.accumulate(dpo.PairPasses(model, reference, new_codec(), spec, micro_batch, CPU), PAIRS)
     assert values["loss"] == pytest.approx(sum(float(one.detach()) for one in losses) / 3, rel=tolerance.largest())
@@ -69,9 +50,7 @@ def test_dpo_weights_pairs_equally_for_any_micro_batch_size(loss: str, micro_bat
 
 
 def test_dpo_figures_use_the_preferred_side_and_skip_ties() -> None:
-    parts = [
-        dpo.PairLogRatios(torch.tensor([2.0, 1.0, 9.0]), torch.tensor([-2.0, 4.0, 0.0]), torch.tensor([1.0, 0.0, 0.5]))
-    ]
+    parts = [PairLogprobs(torch.tensor([2.0, 1.0, 9.0]), torch.tensor([-2.0, 4.0, 0.0]), torch.tensor([1.0, 0.0, 0.5]))]
     values = dpo.figures([*parts, *parts], DPOSpec(beta=0.5))
     assert (values["rewards/chosen"], values["rewards/rejected"]) == (0.5 * (2 + 4) / 2, 0.5 * (-2 + 1) / 2)
     assert (values["accuracy"], values["margin"]) == (1.0, 0.5 * (4 + 3) / 2)
@@ -90,12 +69,15 @@ def test_dpo_training_starts_at_ln_2_and_separates_the_pairs(tmp_path: Path) -> 
         )
 
 
-def test_stage_stopped_half_way_resumes_to_the_same_bits(tmp_path: Path) -> None:
+@pytest.mark.parametrize("changes", [{}, {"loss": "orpo", "beta": 0.1}])
+def test_stage_stopped_half_way_resumes_to_the_same_bits(tmp_path: Path, changes: dict[str, Any]) -> None:
     def go_on(folder: Path, policy: Model, stop: int | None = None) -> None:
         folder.mkdir(exist_ok=True)
         with session_in(folder) as session:
             stop_after(session, stop)
-            dpo.train(session, spec(), policy, llama().requires_grad_(False), new_codec(), PAIRS, PAIRS)
+            wanted = DPOSpec.model_validate(spec().model_dump() | changes)
+            reference = llama().requires_grad_(False) if wanted.traits.has_reference else None
+            dpo.train(session, wanted, policy, reference, new_codec(), PAIRS, PAIRS)
 
     go_on(tmp_path / "whole", llama())
     with pytest.raises(Stopped):

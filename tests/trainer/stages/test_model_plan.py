@@ -41,6 +41,11 @@ def test_plan_of_a_whole_run_lists_each_stage(stage: StageName, expected: dict[s
     assert uses(spec_of(ALL), stage) == expected
 
 
+@pytest.mark.parametrize(("loss", "reference"), [("sigmoid", True), ("ipo", True), ("simpo", False), ("orpo", False)])
+def test_dpo_loads_a_reference_if_its_loss_has_one(loss: str, reference: bool) -> None:
+    assert ("reference" in uses(spec_of(["dpo"], dpo={"loss": loss}), "dpo")) == reference
+
+
 def test_plan_starts_from_the_newest_policy() -> None:
     plan = {planned.part: planned for planned in planned_models(spec_of(ALL), "ppo")}
     assert plan["policy"].start == plan["initial"].start == StageOutput("dpo")

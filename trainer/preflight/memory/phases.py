@@ -292,8 +292,9 @@ class Phases:
         rows = max(1, min(spec.batch_size, self.spec.evaluation.prompts, len(held_out)))
         responses = Responses.from_sizes(self.sizes, spec.max_new_tokens or self.spec.ppo.max_new_tokens, held_out=True)
         at_once, _ = self._in_parts(partial(responses.shape, rows), self.spec.ppo)
+        each = spec.pass_at.samples if spec.pass_at else 1
         return max(
-            self._sampling(responses, rows, level) | self._gathered(["policy"]),
+            self._sampling(responses, min(spec.batch_size, rows * each), level) | self._gathered(["policy"]),
             self._forwards("evaluation", at_once, level),
             key=lambda parts: sum(parts.values()),
         )

@@ -4712,7 +4712,7 @@ export interface components {
         };
         /**
          * DPOSpec
-         * @description Direct preference optimisation (Rafailov et al. 2023): the baseline without a reward model.
+         * @description Direct preference optimisation (Rafailov et al. 2023) and its relatives on pairs: the baselines without a reward model.
          */
         DPOSpec: {
             /**
@@ -4795,23 +4795,35 @@ export interface components {
             batch_size: number;
             /**
              * Beta
-             * @description β: how strongly the policy is held to the reference.
+             * @description β: how strongly the policy is held to the reference; of `simpo`, the scale of the mean log-probabilities. Left out: 0.1, but with `loss` = "simpo" 2, as in the paper (2 to 2.5). The job's stored spec holds the number.
              * @default 0.1
              */
             beta: number;
             /**
              * Loss
-             * @description `sigmoid`: −log σ(β·Δ), Δ the difference of the two log-ratios; `ipo`: (Δ − 1/(2β))² on mean log-ratios per token (Azar et al. 2023).
+             * @description The loss of a pair. `sigmoid`: −log σ(β·Δ), Δ the difference of the two log-ratios (Rafailov et al. 2023, eq. 7); `ipo`: (Δ − 1/(2β))² on mean log-ratios per token (Azar et al. 2023, eq. 17); `simpo`: −log σ(β·Δ − `target_margin`), Δ the difference of the mean log-probabilities per token, without a reference (Meng et al. 2024, eq. 6); `orpo`: −log p(preferred) − `odds_ratio_weight`·log σ(log odds(preferred) − log odds(other)), p the geometric mean per token and odds = p/(1 − p), without a reference (Hong et al. 2024, eq. 6).
              * @default sigmoid
              * @enum {string}
              */
-            loss: "sigmoid" | "ipo";
+            loss: "sigmoid" | "ipo" | "simpo" | "orpo";
             /**
              * Label Smoothing
              * @description Probability that a label is wrong (conservative DPO, Mitchell 2023).
              * @default 0
              */
             label_smoothing: number;
+            /**
+             * Target Margin
+             * @description γ of `simpo`: how much larger β times the mean log-probability of the preferred side should be. The paper takes 0.3 to 1.6, often about half of β.
+             * @default 1
+             */
+            target_margin: number;
+            /**
+             * Odds Ratio Weight
+             * @description λ of `orpo`: weight of the odds ratio beside the language-model loss of the preferred side.
+             * @default 0.1
+             */
+            odds_ratio_weight: number;
         };
         /**
          * DataProgress
@@ -5531,6 +5543,8 @@ export interface components {
              * @default true
              */
             keep_best: boolean;
+            /** @description pass@k of both policies, and of PPO's best checkpoint, in the evaluation stage. Left out: none. */
+            pass_at?: components["schemas"]["PassAtSpec"] | null;
         };
         /**
          * Evidence
@@ -7915,7 +7929,9 @@ export interface components {
              *       "batch_size": 64,
              *       "beta": 0.1,
              *       "loss": "sigmoid",
-             *       "label_smoothing": 0
+             *       "label_smoothing": 0,
+             *       "target_margin": 1,
+             *       "odds_ratio_weight": 0.1
              *     }
              */
             dpo: components["schemas"]["DPOSpec"];
@@ -10095,6 +10111,38 @@ export interface components {
              * @default 8
              */
             log_held_out: number;
+        };
+        /**
+         * PassAtSpec
+         * @description pass@k: the chance that at least one of k responses to a held-out prompt is correct, by the unbiased estimator of Chen et al. (2021, eq. 1).
+         */
+        PassAtSpec: {
+            /**
+             * K
+             * @description The numbers of responses, ascending. Each has a figure of its own.
+             * @default [
+             *       1,
+             *       8
+             *     ]
+             */
+            k: number[];
+            /**
+             * Samples
+             * @description n: responses sampled for each held-out prompt and policy, beside the one that is compared. At least the largest k; more make the figures less noisy.
+             * @default 16
+             */
+            samples: number;
+            /**
+             * Reward
+             * @description Name of the reward that verifies the responses: a rule, an endpoint or a plug-in among `rewards`. Its weight does not matter. Left out: the only rule (`exact_match`, `numeric_match`, `regex` or `json_schema`).
+             */
+            reward?: string | null;
+            /**
+             * Threshold
+             * @description A response is correct if the reward's value is at least this.
+             * @default 1
+             */
+            threshold: number;
         };
         /**
          * PhaseMemory

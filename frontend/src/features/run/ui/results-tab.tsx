@@ -55,10 +55,19 @@ const PAIRS = [
   { label: "Finished share", before: "eos_rate_before", after: "eos_rate_after" },
 ];
 
+/** pass@k for each k of the summary, ascending. */
+const passes = (summary: Summary): typeof PAIRS =>
+  Object.keys(summary)
+    .flatMap((name) => /^pass_at_(\d+)_after$/.exec(name)?.[1] ?? [])
+    .sort((one, other) => Number(one) - Number(other))
+    .map((k) => ({ label: `pass@${k}`, before: `pass_at_${k}_before`, after: `pass_at_${k}_after` }));
+
 /** Before and after, figure by figure. */
 function Comparison({ summary, seeds, sides }: { summary: Summary; seeds: readonly SeedResult[]; sides: Sides }) {
   const over = meansOver(seeds);
-  const pairs = PAIRS.filter(({ before, after }) => summary[before] !== undefined && summary[after] !== undefined);
+  const pairs = [...passes(summary), ...PAIRS].filter(
+    ({ before, after }) => summary[before] !== undefined && summary[after] !== undefined,
+  );
   return (
     <Card aria-label="Before and after" title={`Mean over the held-out prompts${over && `, ${over}`}`}>
       <Table
