@@ -179,6 +179,17 @@ def test_lower_bound_drops_only_the_batches_that_are_too_old(tmp_path: Path) -> 
     assert [run.take_a_step() for _ in range(3)] == [1, 1, 1]
 
 
+def test_after_a_roll_back_no_batch_of_the_checkpoint_waits(tmp_path: Path) -> None:
+    """Also none for a step that is still to come: it was sampled for a policy that has learned from undone steps."""
+    run = Run(tmp_path, 3)
+    run.take_a_step()
+    run.save()
+    for step, waiting in ((1, True), (2, False), (4, False)):
+        producer = producer_of(run.cast, 3)
+        assert producer.restore(run.checkpoint, step) == 0
+        assert bool(producer.state()) == waiting
+
+
 def test_checkpoint_of_an_earlier_release_is_one_step_old(tmp_path: Path) -> None:
     """It held one batch, and the iteration as a single number."""
     run = Run(tmp_path, 1)
