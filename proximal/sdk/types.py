@@ -2498,7 +2498,9 @@ class RolloutSpec(TypedDict, closed=True):
     correction: NotRequired[CorrectionSpec]
     """How the policy loss corrects for a sampler that is not π_old."""
     asynchronous: NotRequired[bool]
-    """Sample the next iteration's responses while the trainer learns from this one's. The sampling policy is one step old (Noukhovitch et al. 2024), which `importance_cap` corrects. Takes one more copy of the policy's weights."""
+    """Sample the responses of a later iteration while the trainer learns from this one's. The sampling policy is `staleness` steps old (Noukhovitch et al. 2024), for which `correction` corrects. Takes one more copy of the policy's weights."""
+    staleness: NotRequired[int | None]
+    """k, the largest age of a sampling policy in steps. Iteration t learns from responses of the policy before step t − k, and the first k iterations from those of the first policy. 1 or more turns `asynchronous` on. Left out: 1 with `asynchronous`, else 0."""
     gpu_memory_utilization: NotRequired[float]
     """Share of the GPU's memory that vLLM takes for its weights and its cache while it samples. On a CPU the cache takes what the rows sampled at once need."""
 
@@ -4649,6 +4651,8 @@ class JobSample(TypedDict):
     """The completion token by token; for a few completions, at evaluations in PPO."""
     held_out: bool
     """Whether its prompt is one of those held-out prompts whose completions are logged at every evaluation of PPO."""
+    policy_step: int | None
+    """Steps of PPO that the policy had taken when it sampled the response; only with `ppo.rollout.asynchronous`."""
     object: Literal["job.sample"]
     """Always `job.sample`."""
     seed: int | None
@@ -5175,6 +5179,8 @@ class Sample(TypedDict, closed=True):
     """The completion token by token; for a few completions, at evaluations in PPO."""
     held_out: NotRequired[bool]
     """Whether its prompt is one of those held-out prompts whose completions are logged at every evaluation of PPO."""
+    policy_step: NotRequired[int | None]
+    """Steps of PPO that the policy had taken when it sampled the response; only with `ppo.rollout.asynchronous`."""
 
 
 class SampleNote(TypedDict):

@@ -92,6 +92,8 @@ class Sample(BaseModel):
     """The completion token by token; for a few completions, at evaluations in PPO."""
     held_out: bool = False
     """Whether its prompt is one of those held-out prompts whose completions are logged at every evaluation of PPO."""
+    policy_step: int | None = None
+    """Steps of PPO that the policy had taken when it sampled the response; only with `ppo.rollout.asynchronous`."""
 
 
 class Samples(RunEvent):

@@ -8,6 +8,15 @@ from trainer.metrics.metric import Chart, Metric
 PPO_SAMPLING = [
     Metric(
         "ppo",
+        "rollout/staleness",
+        "Age of the responses",
+        "steps of the policy that learns − steps of the policy that sampled",
+        "How many steps before the sampling policy was, with `ppo.rollout.asynchronous`. One number, because one policy samples all responses of an iteration. It is at most `ppo.rollout.staleness`.",
+        unit="steps",
+        chart=Chart("Age of the responses", 146),
+    ),
+    Metric(
+        "ppo",
         "sampling/logp_difference/mean",
         "Sampler gap",
         "mean over tokens of |log π_old(a) − log π_sampler(a)|",

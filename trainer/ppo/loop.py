@@ -48,9 +48,9 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
         # sample
         memory = PeakMemory(context.device)
         rollout = producer.take(index)
-        metrics |= memory.reached("rollout") | {"time/rollout": rollout.seconds}
+        metrics |= memory.reached("rollout") | rollout.metrics
 
-        with producer.sample_ahead(loop.following(index)):  # no effect unless `ppo.rollout.asynchronous`
+        with producer.sample_ahead(index, loop.total_steps):  # no effect unless `ppo.rollout.asynchronous`
             # score
             policy_pass = stage.needs_policy_pass(turn, rollout.rows)
             scored = score(context, rollout.prompts, rollout.responses, policy_pass=policy_pass)
@@ -90,7 +90,7 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
 
         # log
         metrics |= health.metrics() | stage.evaluate_if_due(turn, index)
-        stage.log_samples(scored, result, turn, index)
+        stage.log_samples(rollout, scored, result, turn)
         metrics = stage.after(turn, loop.agreed(metrics))
         findings = health.look(index + 1, stage.without_requested(metrics, turn))
         loop.report(index + 1, metrics | health.best_so_far(metrics))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from trainer.errors import SpecError
 from trainer.events import CriticCard, Curve, Sample, TokenRow
@@ -23,7 +24,7 @@ from trainer.ppo.value_pretraining import Turn, pretraining_turn, still_pretrain
 from trainer.rewards.missing import Counts, counts_of, limits_of, missing_metrics
 from trainer.rollout.batch import ScoredBatch
 from trainer.rollout.context import PPOContext
-from trainer.rollout.producer import RolloutProducer
+from trainer.rollout.producer import Rollout, RolloutProducer
 from trainer.sampling.sampler import release_engine, sampler_for
 from trainer.session.checkpoint import StageResult
 from trainer.session.session import Session
@@ -71,7 +72,7 @@ class PPOStage:
         learners = Learners.build(models, spec)
         if start.checkpoint is not None:
             self.state.restore(start.checkpoint, context, learners)
-            self.producer.restore(start.checkpoint)
+            self._restore_waiting(start.checkpoint, start.step)
             self.state.history.missing.follow(limits_of(session.spec))  # those of a branch may be others
         self.state.follow(spec, start.knobs)
         self._steps_taken = start.step
@@ -89,6 +90,13 @@ class PPOStage:
             held_out=True,
         )
 
+    def _restore_waiting(self, checkpoint: Path, step: int) -> None:
+        if dropped := self.producer.restore(checkpoint, step):
+            self.session.log(
+                f"{dropped} of the batches that waited at step {step} are older than the present bound of "
+                f"{self.context.spec.rollout.staleness_bound} steps (`ppo.rollout.staleness`). They are dropped and sampled anew."
+            )
+
     def begin(self) -> None:
         """Announce the stage. A new stage then tests itself, estimates V* if that is the baseline, and evaluates the policy.
 
@@ -104,6 +112,12 @@ class PPOStage:
         session.begin("ppo", self.loop.total_steps, start.step)
         if start.checkpoint is not None:
             return
+        if context.spec.rollout.is_uncorrected:
+            session.log(
+                f"The responses are up to {context.spec.rollout.staleness_bound} steps old, and the policy loss takes them for "
+                'those of the policy that learns. Set `ppo.rollout.correction.kind` = "auto" to correct for that.',
+                warning=True,
+            )
         if context.spec.self_test:
             run_self_test(session, context, self.learners, self.data.prompts, self.data.references)
         self._estimate_baseline()
@@ -198,26 +212,27 @@ class PPOStage:
             self.session.emit(CriticCard(stage="ppo", step=index + 1, card=card))
         return card_metrics(card)
 
-    def log_samples(self, scored: ScoredBatch, result: UpdateResult | None, turn: Turn, index: int) -> None:
+    def log_samples(self, rollout: Rollout, scored: ScoredBatch, result: UpdateResult | None, turn: Turn) -> None:
         """Log some responses of the batch; after an evaluation token by token, with the first held-out prompts' responses.
 
         `result` is None if no response had a value.
         """
         spec, learned = self.context.spec, None if result is None else result.experience.scored
+        done, made = rollout.iteration + 1, rollout.policy_step
         shown, tables, held_out = list[Completion](), dict[int, list[TokenRow]](), list[Sample]()
         if spec.log_samples:
             # a batch that was learned from as a whole has π_old from the update
             whole = learned if learned is not None and learned.rows is None else scored
             judged = judge_scores(self.data.held_out.judge, whole.answers[: spec.log_samples])
-            self._note_missing(index + 1, counts_of(asked_of(judged)))
+            self._note_missing(done, counts_of(asked_of(judged)))
             shown = judged_completions(whole, judged)
         if self.evaluates(turn):
             if shown and result is not None and learned is not None:
                 rows = range(len(learned.batch)) if learned.rows is None else learned.rows
                 tables = dict(zip(rows, token_tables(result, self.context.codec.tokenizer, spec), strict=False))
             held_out = self.evaluation.samples(spec.log_held_out)
-        samples = [row.sample(token_table=tables.get(number)) for number, row in enumerate(shown)]
-        self._show(index + 1, [*samples, *held_out])
+        samples = [row.sample(token_table=tables.get(number), policy_step=made) for number, row in enumerate(shown)]
+        self._show(done, [*samples, *held_out])
 
     def _show(self, step: int, rows: list[Sample]) -> None:
         if rows:

@@ -1,8 +1,9 @@
-"""The responses of each iteration: sampled when the iteration begins, or during the update before it.
+"""The responses of each iteration: sampled when the iteration begins, or during an update before it.
 
-With `ppo.rollout.asynchronous`, training is one step off policy (Noukhovitch et al. 2024, "Asynchronous RLHF"). The
-responses of iteration i + 1 then come from the policy as it was before the update of iteration i. Each checkpoint holds the responses that
-wait, their iteration and the sampler's log-probabilities, so that a resumed run learns from the same ones.
+With `ppo.rollout.asynchronous`, training is off policy (Noukhovitch et al. 2024, "Asynchronous RLHF"). The responses of
+iteration i + k, k = `ppo.rollout.staleness`, come from the policy as it was before the update of iteration i. Those of the first k iterations
+come from the first policy. So no response is used that is older than k steps. A checkpoint holds the batches that wait, with the
+step of their policy and the sampler's log-probabilities, so that a resumed run learns from the same ones.
 """
 
 import copy
@@ -34,6 +35,15 @@ PENDING = "pending_rollout"
 
 
 @dataclass(frozen=True)
+class WaitingBatch:
+    """The responses of a later iteration, sampled ahead."""
+
+    policy_step: int
+    """Steps of the stage that the sampling policy had taken."""
+    responses: list[Response]
+
+
+@dataclass(frozen=True)
 class Rollout:
     """The prompts and responses of one iteration."""
 
@@ -42,7 +52,15 @@ class Rollout:
     prompts: list[TokenizedPrompt]
     responses: list[Response]
     seconds: float
-    """How long the loop waited for the responses."""
+    """How long the loop waited for responses."""
+    iteration: int
+    policy_step: int | None = None
+    """Steps of the stage that the sampling policy had taken; None without `asynchronous`: as many as the policy that learns."""
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        waited = {"time/rollout": self.seconds}
+        return waited if self.policy_step is None else waited | {"rollout/staleness": self.iteration - self.policy_step}
 
 
 class RolloutProducer:
@@ -53,10 +71,12 @@ class RolloutProducer:
 
     def __init__(self, context: PPOContext, prompts: Sequence[TokenizedPrompt]) -> None:
         self._context, self._prompts = context, prompts
-        self._pending: tuple[int, list[Response]] | None = None
+        self._waiting = dict[int, WaitingBatch]()
+        """Batches sampled ahead, by their iteration."""
         self._waited = 0.0
         self._behind: Model | None = None
-        asynchronous = context.spec.rollout.asynchronous
+        self._bound = context.spec.rollout.staleness_bound
+        asynchronous = self._bound > 0
         self._thread = ThreadPoolExecutor(1, "rollout") if asynchronous else None
         on_gpu = asynchronous and context.device.type == "cuda"
         self._stream = torch.cuda.Stream(context.device) if on_gpu else None
@@ -66,58 +86,67 @@ class RolloutProducer:
         """Return the iteration's rollout: the responses sampled ahead, if any, else fresh ones of the current policy."""
         rows = self._rows(iteration)
         prompts = [self._prompts[row] for row in rows]
-        pending, self._pending = self._pending, None
-        # after a roll-back the waiting responses belong to another iteration
-        if pending is not None and pending[0] == iteration:
-            return Rollout(rows, prompts, pending[1], self._waited)
-        began = time.perf_counter()
-        responses = self._gathered(self._sampled(self._context.models.policy, iteration))
-        return Rollout(rows, prompts, responses, time.perf_counter() - began)
+        batch, seconds = self._waiting.pop(iteration, None), self._waited
+        if batch is None:
+            began = time.perf_counter()
+            batch = WaitingBatch(iteration, self._gathered(self._sampled(self._context.models.policy, iteration)))
+            seconds = time.perf_counter() - began
+        policy_step = batch.policy_step if self._bound else None
+        return Rollout(rows, prompts, batch.responses, seconds, iteration, policy_step)
 
     @contextmanager
-    def sample_ahead(self, iteration: int | None) -> Iterator[None]:
-        """With `asynchronous`, sample that iteration's responses in a thread while the body runs; they wait for `take`.
+    def sample_ahead(self, iteration: int, total: int) -> Iterator[None]:
+        """With `asynchronous`, sample in a thread while the body runs, by the policy as it is before the update of `iteration`.
 
-        `iteration`: None after the last one. The thread is idle before and after, so no other code has to consider it.
+        Afterwards a batch waits for each of the next `staleness` iterations, of `total`. The thread is idle before and after,
+        so no other code has to consider it.
         """
-        if self._thread is None or iteration is None:
+        end = min(iteration + self._bound + 1, total)
+        missing = [ahead for ahead in range(iteration + 1, end) if ahead not in self._waiting]
+        if self._thread is None or not missing:
+            self._waited = 0.0
             yield
             return
         behind, threads = self._copy_of_policy(), torch.get_num_threads()
         device = self._context.device
         share = max(1, threads // 2) if device.type == "cpu" else threads
 
-        def sampled() -> list[Response]:
+        def sampled(ahead: int) -> list[Response]:
             # without it, MKL's own thread count would change the last bits of this thread's first matrix products
             torch.set_num_threads(share)
             if device.index is not None:  # a new thread begins on the first device
                 torch.cuda.set_device(device)
             with nullcontext() if self._stream is None else torch.cuda.stream(self._stream):
-                return self._sampled(behind, iteration)
+                return self._sampled(behind, ahead)
 
         torch.set_num_threads(share)
         _wait_for(self._stream, self._current_stream())  # for the copy of the policy
-        future: Future[list[Response]] = self._thread.submit(sampled)
+        futures: list[Future[list[Response]]] = [self._thread.submit(sampled, ahead) for ahead in missing]
         try:
             yield
         finally:
             began = time.perf_counter()
-            with phase("rollout"):
-                wait([future])
+            for future in futures:  # a batch is a phase, so that several do not look like one that hangs
+                with phase("rollout"):
+                    wait([future])
             _wait_for(self._current_stream(), self._stream)  # else the next copy could overtake the last step
             self._waited = time.perf_counter() - began
             torch.set_num_threads(threads)
-        with phase("rollout"):
-            self._pending = iteration, self._gathered(future.result())
+        for ahead, future in zip(missing, futures, strict=True):
+            with phase("rollout"):
+                self._waiting[ahead] = WaitingBatch(iteration, self._gathered(future.result()))
 
     def state(self) -> dict[str, dict[str, Tensor]]:
         """Return the waiting responses as tensors, for a checkpoint; {} if none wait."""
-        if self._pending is None:
+        if not self._waiting:
             return {}
-        iteration, responses = self._pending
+        iterations = sorted(self._waiting)
+        batches = [self._waiting[iteration] for iteration in iterations]
+        responses = [response for batch in batches for response in batch.responses]
         logprobs = [logprob for r in responses for logprob in r.logprobs or []]
         tensors = {
-            "iteration": torch.tensor(iteration),
+            "iteration": torch.tensor(iterations),
+            "policy_step": torch.tensor([batch.policy_step for batch in batches]),
             "ids": torch.tensor([token for r in responses for token in r.ids]),
             "lengths": torch.tensor([len(r.ids) for r in responses]),
             "finished": torch.tensor([r.finished for r in responses]),
@@ -125,16 +154,19 @@ class RolloutProducer:
         }
         return {PENDING: tensors}
 
-    def restore(self, checkpoint: Path | None) -> None:
-        """Restore the responses that waited when the checkpoint was saved, if any did."""
+    def restore(self, checkpoint: Path | None, step: int) -> int:
+        """Restore the batches that waited when the checkpoint of `step` was saved. Return how many of them were too old.
+
+        Those are dropped and sampled anew: a branch of a run may have a lower bound. After a roll-back all are dropped,
+        because they belong to the steps that it undid.
+        """
         if checkpoint is None or not (checkpoint / STATE / f"{PENDING}.safetensors").exists():
-            return
-        tensors = load_optimizer(checkpoint, PENDING)
-        lengths: list[int] = tensors["lengths"].tolist()
-        ids, logprobs = tensors["ids"].split(lengths), tensors["logprobs"].split(lengths)
-        rows = zip(ids, tensors["finished"].tolist(), logprobs, strict=True)
-        responses = [Response(own.tolist(), finished, by.tolist()) for own, finished, by in rows]
-        self._pending = int(tensors["iteration"]), responses
+            return 0
+        waiting = _batches(load_optimizer(checkpoint, PENDING))
+        if min(waiting) != step:  # after a roll-back the steps keep on counting
+            return 0
+        self._waiting = {at: batch for at, batch in waiting.items() if at - batch.policy_step <= self._bound}
+        return len(waiting) - len(self._waiting)
 
     def _rows(self, iteration: int) -> list[int]:
         spec, seed = self._context.spec, self._context.seed
@@ -166,6 +198,20 @@ class RolloutProducer:
         for name, own in self._behind.named_parameters(remove_duplicate=False):
             own.copy_(current[name])
         return self._behind
+
+
+def _batches(tensors: dict[str, Tensor]) -> dict[int, WaitingBatch]:
+    """The batches that `RolloutProducer.state` stored, by their iteration."""
+    iterations: list[int] = tensors["iteration"].flatten().tolist()
+    # an earlier release stored one batch, sampled one step before
+    steps = tensors.get("policy_step", tensors["iteration"].flatten() - 1).tolist()
+    lengths: list[int] = tensors["lengths"].tolist()
+    ids, logprobs = tensors["ids"].split(lengths), tensors["logprobs"].split(lengths)
+    rows = zip(ids, tensors["finished"].tolist(), logprobs, strict=True)
+    responses = [Response(own.tolist(), finished, by.tolist()) for own, finished, by in rows]
+    size = len(responses) // len(iterations)
+    parts = [responses[first : first + size] for first in range(0, len(responses), size)]
+    return {at: WaitingBatch(*batch) for at, *batch in zip(iterations, steps, parts, strict=True)}
 
 
 def _wait_for(one: torch.cuda.Stream | None, other: torch.cuda.Stream | None) -> None:

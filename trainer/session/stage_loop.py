@@ -138,10 +138,6 @@ class StageLoop:
         """Whether no step remains after `done` steps."""
         return done == self.total_steps
 
-    def following(self, index: int) -> int | None:
-        """The index of the step after this one; None after the last."""
-        return None if self.is_last(index + 1) else index + 1
-
     def evaluates(self, done: int) -> bool:
         """Whether the stage is evaluated after `done` steps: with each checkpoint, after the last step, and on request."""
         return self.is_last(done) or done % self.start.spec.save_every == 0 or self.knobs.evaluation_asked

@@ -188,6 +188,7 @@ class PPOSpec(OptimizerSpec):
             raise ValueError(f"`online.rounds` ({self.online.rounds}) must not be more than `steps` ({self.steps})")
         self._policy_loss_fits()
         self._correction_fits()
+        self._staleness_fits()
         self._rate_fits()
         return self
 
@@ -257,6 +258,21 @@ class PPOSpec(OptimizerSpec):
             raise ValueError(
                 f"{named} leaves the KL in the loss without a weight where `kl.unbiased_gradient` = false: its tokens are the "
                 'sampler\'s. Set `kl.unbiased_gradient` = true, or `rollout.correction.denominator` = "old"'
+            )
+
+    def _staleness_fits(self) -> None:
+        """Raise ValueError for older responses that nothing corrects for, and for a bound that no iteration reaches."""
+        rollout = self.rollout
+        if rollout.asynchronous and not self.policy_loss.traits.per_token:
+            raise ValueError(
+                f'`policy_loss.kind` = "{self.policy_loss.kind}" learns on policy: its loss is one of whole responses, so no '
+                "weight of a token corrects for an older sampling policy. Leave out `rollout.asynchronous` and "
+                "`rollout.staleness`"
+            )
+        if rollout.staleness is not None and rollout.staleness >= self.most_steps:
+            raise ValueError(
+                f"`rollout.staleness` ({rollout.staleness}) must be less than the number of steps ({self.most_steps}): no "
+                "iteration would learn from a policy of so many steps before"
             )
 
     @property

@@ -1,11 +1,11 @@
 """How PPO's responses are sampled."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from trainer.spec.ppo_correction import CorrectionName, CorrectionSpec
-from trainer.spec.section import Fraction, Positive, PositiveInt, Section
+from trainer.spec.section import Countable, Fraction, Positive, PositiveInt, Section
 
 _VLLM_MIN_TEMPERATURE = 0.01
 
@@ -26,7 +26,9 @@ class RolloutSpec(Section):
     correction: CorrectionSpec = CorrectionSpec()
     """How the policy loss corrects for a sampler that is not π_old."""
     asynchronous: bool = False
-    """Sample the next iteration's responses while the trainer learns from this one's. The sampling policy is one step old (Noukhovitch et al. 2024), which `importance_cap` corrects. Takes one more copy of the policy's weights."""
+    """Sample the responses of a later iteration while the trainer learns from this one's. The sampling policy is `staleness` steps old (Noukhovitch et al. 2024), for which `correction` corrects. Takes one more copy of the policy's weights."""
+    staleness: Annotated[int, Field(ge=0), Countable] | None = None
+    """k, the largest age of a sampling policy in steps. Iteration t learns from responses of the policy before step t − k, and the first k iterations from those of the first policy. 1 or more turns `asynchronous` on. Left out: 1 with `asynchronous`, else 0."""
     gpu_memory_utilization: Fraction = 0.3
     """Share of the GPU's memory that vLLM takes for its weights and its cache while it samples. On a CPU the cache takes what the rows sampled at once need."""
 
@@ -45,19 +47,31 @@ class RolloutSpec(Section):
             return {**value, "importance_cap": None}
         return value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _staleness_is_asynchronous(cls, value: object) -> object:
+        if isinstance(value, dict) and isinstance(value.get("staleness"), int) and value["staleness"] > 0:
+            return {"asynchronous": True, **value}
+        return value
+
     @model_validator(mode="after")
     def _parts_fit(self) -> "RolloutSpec":
         if self.engine != "vllm":
             self.refuse_idle(["gpu_memory_utilization"], f'with `engine` = "{self.engine}"')
         if self.engine != "built_in":
             without = f'with `engine` = "{self.engine}": it is the built-in one\'s'
-            self.refuse_idle(["logprobs", "asynchronous"], without)
+            self.refuse_idle(["logprobs", "asynchronous", "staleness"], without)
         if self.logprobs == "sampler":
             self.refuse_idle(["importance_cap", "correction"], 'with `logprobs` = "sampler": π_old is the sampler\'s')
             if self.asynchronous:
                 raise ValueError(
-                    '`asynchronous` needs `logprobs` = "recomputed": the sampler is a policy of one step before'
+                    '`asynchronous` needs `logprobs` = "recomputed": the sampler is a policy of one step before, or of more'
                 )
+        if self.staleness is not None and (self.staleness > 0) != self.asynchronous:
+            raise ValueError(
+                f"`staleness` = {self.staleness} with `asynchronous` = {str(self.asynchronous).lower()}: responses that are "
+                "sampled ahead are 1 step old or older, and others 0. Leave out one of the two"
+            )
         self._correction_fits()
         return self
 
@@ -78,6 +92,16 @@ class RolloutSpec(Section):
                 f'`{name}` is {temperature:g}, and `ppo.rollout.engine` = "vllm" samples at {_VLLM_MIN_TEMPERATURE:g} or '
                 'above. Raise it, or set the engine to "built_in"'
             )
+
+    @property
+    def staleness_bound(self) -> int:
+        """k, also where the spec leaves it out."""
+        return int(self.asynchronous) if self.staleness is None else self.staleness
+
+    @property
+    def is_uncorrected(self) -> bool:
+        """Whether the loss takes the responses of an older policy for those of π_old. Only a spec that names it does."""
+        return self.asynchronous and self.correction_kind == "none" and not self.correction.bypasses
 
     @property
     def cap(self) -> float | None:

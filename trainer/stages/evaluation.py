@@ -67,7 +67,12 @@ class Completion:
             judge_missing=judge.cause if isinstance(judge, Missing) else None,
         )
 
-    def sample(self, reference: "Completion | None" = None, token_table: list[TokenRow] | None = None) -> Sample:
+    def sample(
+        self,
+        reference: "Completion | None" = None,
+        token_table: list[TokenRow] | None = None,
+        policy_step: int | None = None,
+    ) -> Sample:
         """Return an event row; with `reference`, also the response to the same prompt that it is compared with."""
         own = self._shown()
         if reference is not None:
@@ -78,7 +83,7 @@ class Completion:
                 "reference_judge_missing": theirs.judge_missing,
             }
             own = own.model_copy(update=beside)
-        return own.model_copy(update={"token_table": token_table})
+        return own.model_copy(update={"token_table": token_table, "policy_step": policy_step})
 
     def _shown(self) -> Sample:
         """A number that is not finite becomes None, because JSON has no such number."""

@@ -22,7 +22,7 @@ ADAPTERS = {
     "reward_model": {"batch_size": 25, "epochs": 1, "learning_rate": 1e-4},
     "ppo": {
         "batch_size": 3, "minibatches": 3, "critic": {"kind": "value_head"}, "micro_batch_size": 1,
-        "reference": {"update": "ema", "decay": 0.5}, "rollout": {"asynchronous": True},
+        "reference": {"update": "ema", "decay": 0.5}, "rollout": {"staleness": 2},
         "online": {"rounds": 2, "prompts": 3, "label_by": LENGTH}, "ptx": {"batch_size": 1, "max_tokens": 12},
         "policy_loss": {"kind": "kl_penalty", "old_kl_target": 1e-4},
     },

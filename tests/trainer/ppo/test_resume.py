@@ -57,6 +57,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "one optimizer step": {"epochs": 1, "minibatches": 1, "kl": {"placement": "loss", "estimator": "k2"}},
     "one step off": {"rollout": {"asynchronous": True}},
+    "two steps off": {"rollout": {"staleness": 2}, "kl": {"placement": "loss", "estimator": "k3"}},
     "one step off, stop strings": {"rollout": {"asynchronous": True}, "stop": STOP},
     "one step off, online, a value head": {
         "rollout": {"asynchronous": True, "importance_cap": 1.5, "rows_at_once": 4},

@@ -40,12 +40,12 @@ def test_producer_samples_with_the_policy_before_the_update() -> None:
     ahead, now = rollouts(actors), rollouts(actors, asynchronous=False)
     first = now.take(1)
     prompts, before = first.prompts, first.responses
-    with ahead.sample_ahead(1):
+    with ahead.sample_ahead(0, 4):
         disturb(actors.policy)
     second = ahead.take(1)
     asked, found = second.prompts, second.responses
     assert asked == prompts and ids(found) == ids(before) != ids(now.take(1).responses)
-    with ahead.sample_ahead(2):  # the copy follows the policy
+    with ahead.sample_ahead(1, 4):  # the copy follows the policy
         pass
     assert ids(ahead.take(2).responses) == ids(now.take(2).responses)
 
@@ -57,30 +57,21 @@ def test_a_role_on_a_backbone_is_copied_with_it(tmp_path: Path) -> None:
     actors = PPOModels(role, cast.reference, cast.initial, None, cast.rewards, None)
     ahead, now = rollouts(actors), rollouts(actors, asynchronous=False)
     before = ids(now.take(1).responses)
-    with ahead.sample_ahead(1), role.backbone.under(None):  # another role at work meanwhile
+    with ahead.sample_ahead(0, 4), role.backbone.under(None):  # another role at work meanwhile
         disturb(role)
     assert ids(ahead.take(1).responses) == before != ids(now.take(1).responses)
 
 
-def test_producer_drops_responses_of_another_iteration() -> None:
-    """After a roll-back the steps keep on counting."""
-    ahead = rollouts()
-    with ahead.sample_ahead(1):
-        pass
-    assert ids(ahead.take(3).responses) == ids(rollouts().take(3).responses)
-    assert ahead.state() == {}
-
-
 def test_after_the_last_iteration_nothing_waits() -> None:
     ahead = rollouts()
-    with ahead.sample_ahead(None):
+    with ahead.sample_ahead(3, 4):
         pass
     assert ahead.state() == {}
 
 
 def test_producer_error_in_update_leaves_no_thread_or_batch() -> None:
     ahead, threads = rollouts(), torch.get_num_threads()
-    with pytest.raises(ZeroDivisionError), ahead.sample_ahead(1):
+    with pytest.raises(ZeroDivisionError), ahead.sample_ahead(0, 4):
         raise ZeroDivisionError
     assert ahead.state() == {} and torch.get_num_threads() == threads
 
@@ -89,13 +80,13 @@ def test_producer_error_in_sampling_is_raised() -> None:
     actors = cast_for(spec_of())
     ahead = rollouts(actors)
     actors.policy.model.embed_tokens = None  # and the copy's
-    with pytest.raises(TypeError), ahead.sample_ahead(1):
+    with pytest.raises(TypeError), ahead.sample_ahead(0, 4):
         pass
 
 
 def test_producer_synchronous_samples_nothing_ahead() -> None:
     now = rollouts(asynchronous=False)
-    with now.sample_ahead(1):
+    with now.sample_ahead(0, 4):
         pass
     assert now.state() == {}
 
@@ -130,8 +121,8 @@ def test_producer_on_gpu_samples_on_a_separate_stream(monkeypatch: pytest.Monkey
     monkeypatch.setattr(RolloutProducer, "_gathered", lambda self, own: own)
     spec = spec_of(steps=4, rollout={"asynchronous": True})
     ahead = RolloutProducer(replace(context_of(cast_for(spec), spec), device=torch.device("cuda")), ENCODED)
-    for iteration in (1, 2):
-        with ahead.sample_ahead(iteration):
+    for iteration in (0, 1):
+        with ahead.sample_ahead(iteration, 4):
             pass
     once = ["copied", "own waits for default", "sampled on own", "default waits for own"]
     assert asked == [*once, *once]

@@ -38,6 +38,10 @@ PPO_PARTS: dict[str, dict[str, Any]] = {
     "early stop": {"guards": {"target_kl": 1e-4}, "epochs": 3},
     "cut rate": {"guards": {"lr_cut_kl": 1e-6, "lr_cut_steps": 3}, "epochs": 2},
     "responses sampled ahead": {"rollout": {"asynchronous": True}},
+    "responses sampled three steps ahead": {
+        "rollout": {"staleness": 3, "correction": {"kind": "sequence_mask"}}, "samples_per_prompt": 2,
+        "advantage": {"estimator": "sequence", "baseline": "leave_one_out", "normalize": "none"},
+    },
     "value head": {"critic": {"kind": "value_head", "warmup_steps": 1}},
     "critic apart": {
         "advantage": {"critic_lambda": 1.0, "length_adaptive": 0.4}, "epochs": 1,
@@ -151,6 +155,13 @@ def test_critic_apart_set_live_resumes_to_the_same_bits(first: Path, tmp_path: P
     assert [one["critic_steps"] for one in found] == [8, 8, 8]
     # two of five iterations of warm-up: half of 1e-5, then the changed peak, and at the third the cosine begins
     assert [one["critic_lr"] for one in found] == pytest.approx([5e-6, 3e-4, 3e-4])
+
+
+def test_stale_rollouts_set_live_resume_to_the_same_bits(first: Path, tmp_path: Path) -> None:
+    """Killed while the queue fills and once it is full. The policy's rate, on which the waiting batches hang, changes."""
+    trial = ppo_trial(first, "responses sampled three steps ahead", change(1, "learning_rate"))
+    calm = check(trial, tmp_path, at_step(2), at_step(4))
+    assert [metrics_of(calm)["ppo", step]["rollout/staleness"] for step in range(1, 6)] == [0, 1, 2, 3, 3]
 
 
 def test_frozen_critic_set_live_resumes_to_the_same_bits(first: Path, tmp_path: Path) -> None:

@@ -7787,6 +7787,11 @@ export interface components {
              */
             held_out: boolean;
             /**
+             * Policy Step
+             * @description Steps of PPO that the policy had taken when it sampled the response; only with `ppo.rollout.asynchronous`.
+             */
+            policy_step: number | null;
+            /**
              * Object
              * @description Always `job.sample`.
              * @default job.sample
@@ -11643,10 +11648,15 @@ export interface components {
             correction: components["schemas"]["CorrectionSpec"];
             /**
              * Asynchronous
-             * @description Sample the next iteration's responses while the trainer learns from this one's. The sampling policy is one step old (Noukhovitch et al. 2024), which `importance_cap` corrects. Takes one more copy of the policy's weights.
+             * @description Sample the responses of a later iteration while the trainer learns from this one's. The sampling policy is `staleness` steps old (Noukhovitch et al. 2024), for which `correction` corrects. Takes one more copy of the policy's weights.
              * @default false
              */
             asynchronous: boolean;
+            /**
+             * Staleness
+             * @description k, the largest age of a sampling policy in steps. Iteration t learns from responses of the policy before step t − k, and the first k iterations from those of the first policy. 1 or more turns `asynchronous` on. Left out: 1 with `asynchronous`, else 0.
+             */
+            staleness?: number | null;
             /**
              * Gpu Memory Utilization
              * @description Share of the GPU's memory that vLLM takes for its weights and its cache while it samples. On a CPU the cache takes what the rows sampled at once need.
@@ -12367,6 +12377,11 @@ export interface components {
              * @default false
              */
             held_out: boolean;
+            /**
+             * Policy Step
+             * @description Steps of PPO that the policy had taken when it sampled the response; only with `ppo.rollout.asynchronous`.
+             */
+            policy_step?: number | null;
         };
         /**
          * SampleNote
