@@ -21,8 +21,8 @@ class PairLossKind:
     """Whether the policy is compared with the policy before the stage. Otherwise that model is not loaded."""
     per_token: bool = False
     """Whether the log-probability of a side is its mean per token, not its sum."""
-    beta: float = 0.1
-    """The default of `beta`."""
+    needs_beta: bool = False
+    """Whether the spec must name `beta`, because its default is of another scale."""
 
 
 PAIR_LOSSES: dict[PairLossName, PairLossKind] = {
@@ -39,7 +39,7 @@ PAIR_LOSSES: dict[PairLossName, PairLossKind] = {
         options=("beta", "label_smoothing", "target_margin"),
         has_reference=False,
         per_token=True,
-        beta=2.0,
+        needs_beta=True,
     ),
     "orpo": PairLossKind(
         "−log p(preferred) − `odds_ratio_weight`·log σ(log odds(preferred) − log odds(other)), p the geometric mean per "

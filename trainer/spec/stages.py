@@ -119,7 +119,7 @@ class DPOSpec(RowsSpec):
     learning_rate: PeakRate = 1e-6
     """Peak learning rate of AdamW."""
     beta: Annotated[Positive, MID_STAGE, MAIN] = 0.1
-    """β: how strongly the policy is held to the reference; of `simpo`, the scale of the mean log-probabilities. Left out: 0.1, but with `loss` = "simpo" 2, as in the paper (2 to 2.5). The job's stored spec holds the number."""
+    """β: how strongly the policy is held to the reference; of `simpo`, the scale of the mean log-probabilities. A spec with `loss` = "simpo" must name it; the paper takes 2 to 2.5."""
     loss: Annotated[PairLossName, BETWEEN_STAGES] = Field(
         default="sigmoid",
         description="The loss of a pair. "
@@ -135,10 +135,13 @@ class DPOSpec(RowsSpec):
 
     @model_validator(mode="after")
     def _options_belong_to_the_loss(self) -> "DPOSpec":
-        if "beta" not in self.model_fields_set:
-            object.__setattr__(self, "beta", self.traits.beta)  # the spec is frozen once it is validated
         idle = [name for name in sorted(OPTIONS) if name not in self.traits.options]
         self.refuse_idle(idle, f'with `loss` = "{self.loss}"')
+        if self.traits.needs_beta and "beta" not in self.model_fields_set:
+            raise ValueError(
+                f'`loss` = "{self.loss}" needs `beta`, the scale of a mean log-probability: 2 to 2.5 in the paper. Its default '
+                f"({self.beta:g}) is for sums of log-ratios"
+            )
         return self
 
     @property

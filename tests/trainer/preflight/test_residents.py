@@ -41,7 +41,7 @@ def test_evaluation_without_ppo_counts_policies_and_judge() -> None:
 
 
 def test_reference_of_dpo_is_counted_if_its_loss_has_one() -> None:
-    for loss, policies in (("sigmoid", 2), ("ipo", 2), ("simpo", 1), ("orpo", 1)):
+    for loss, policies in (("sigmoid", 2), ("ipo", 2), ("orpo", 1)):
         assert weights("dpo", dpo={"loss": loss}) == policies * parameters("policy"), loss
 
 

@@ -41,7 +41,7 @@ def test_plan_of_a_whole_run_lists_each_stage(stage: StageName, expected: dict[s
     assert uses(spec_of(ALL), stage) == expected
 
 
-@pytest.mark.parametrize(("loss", "reference"), [("sigmoid", True), ("ipo", True), ("simpo", False), ("orpo", False)])
+@pytest.mark.parametrize(("loss", "reference"), [("sigmoid", True), ("ipo", True), ("orpo", False)])
 def test_dpo_loads_a_reference_if_its_loss_has_one(loss: str, reference: bool) -> None:
     assert ("reference" in uses(spec_of(["dpo"], dpo={"loss": loss}), "dpo")) == reference
 

@@ -51,8 +51,8 @@ def test_the_simpo_loss_by_hand() -> None:
     """β = 2 and γ = 1 at Δ = 0.5 leave log σ(0) = −ln 2. The other verdict has log σ(−2), and a tie the mean."""
     pairs = pairs_of([-0.5] * 3, [-1.0] * 3, [1.0, 0.0, 0.5])
     expected = [0.6931471806, 2.1269280110, 1.4100375958]
-    assert pairs.losses(spec_of(loss="simpo")).tolist() == pytest.approx(expected, abs=1e-6)
-    smooth = pairs.losses(spec_of(loss="simpo", label_smoothing=0.25)).tolist()  # ¾ and ¼ of the two
+    assert pairs.losses(spec_of(loss="simpo", beta=2)).tolist() == pytest.approx(expected, abs=1e-6)
+    smooth = pairs.losses(spec_of(loss="simpo", beta=2, label_smoothing=0.25)).tolist()  # ¾ and ¼ of the two
     assert smooth == pytest.approx([1.0515923882, 1.7684828034, 1.4100375958], abs=1e-6)
 
 
@@ -98,7 +98,7 @@ def test_figures_without_a_reference_have_the_likelihood() -> None:
     assert (values["rewards/chosen"], values["rewards/rejected"]) == (
         pytest.approx(0, abs=1e-6), pytest.approx(-0.6931471806)
     )  # fmt: skip
-    simpo = dpo.figures(parts, spec_of(loss="simpo"))
+    simpo = dpo.figures(parts, spec_of(loss="simpo", beta=2))
     assert simpo["margin"] == pytest.approx(2 * 0.4054651081) and simpo["nll"] == values["nll"]
     assert "nll" not in dpo.figures(parts, spec_of())
 
@@ -120,8 +120,8 @@ def test_option_of_another_loss_is_refused(loss: str, field: str, value: float) 
     assert f'`{field}` has no effect with `loss` = "{loss}"' in " ".join(found)
 
 
-def test_beta_left_out_is_that_of_the_loss() -> None:
-    assert [spec_of(loss=loss).beta for loss in PAIR_LOSSES] == [0.1, 0.1, 2.0, 0.1]
-    assert spec_of(loss="simpo", beta=0.1).beta == 0.1
-    stored = spec_of(loss="simpo").model_dump()
-    assert DPOSpec.model_validate(stored) == spec_of(loss="simpo")
+def test_simpo_without_beta_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs `beta`"):
+        spec_of(loss="simpo")
+    stored = spec_of(loss="simpo", beta=0.1)
+    assert DPOSpec.model_validate(stored.model_dump()) == stored
