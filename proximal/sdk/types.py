@@ -3424,6 +3424,13 @@ class ValueClassificationSpec(TypedDict, closed=True):
     """σ of the Gaussian of `hl_gauss`, in widths of a bin."""
 
 
+class ValueNormalizationSpec(TypedDict, closed=True):
+    """PopArt (van Hasselt et al. 2016, arXiv 1602.07714): the critic learns normalised returns, with the running mean μ and standard deviation σ of its targets. When these move, the head is rescaled so that no value changes."""
+
+    rate: NotRequired[float]
+    """β: share of the newest batch in the mean and the second moment. The first batches count more, so that the moments are weighted means of the targets so far."""
+
+
 class ValuePretrainingSpec(TypedDict, closed=True):
     """Value pretraining (VC-PPO, arXiv 2503.01491): before the first iteration, the critic learns Monte-Carlo returns of the policy that PPO starts from. It ends at the first of these ends."""
 
@@ -4107,8 +4114,10 @@ class CriticSpec(TypedDict, closed=True):
     """The returns that the critic learns. `lambda_returns`: TD(λ), with `advantage.critic_lambda` or else the policy's λ. `monte_carlo`: the discounted rewards to come, as with `critic_lambda` = 1."""
     classification: NotRequired[ValueClassificationSpec | None]
     """Value loss by classification. Left out: the squared error."""
+    normalization: NotRequired[ValueNormalizationSpec | None]
+    """Value normalisation by PopArt. Left out: the critic learns returns in their own units."""
     value_clip_range: NotRequired[float | None]
-    """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default."""
+    """New values are clipped to within this distance of the old ones; with `normalization` in units of σ. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default."""
     warmup_steps: NotRequired[int]
     """First iterations of `ppo.steps` in which only the critic learns."""
     pretraining: NotRequired[ValuePretrainingSpec | None]

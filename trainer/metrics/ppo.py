@@ -242,7 +242,8 @@ PPO = [
         "loss/value_avg",
         "Value loss",
         "½ mean max((V−R)², (clip(V)−R)²)",
-        "Clipped squared error of the critic. With `ppo.critic.classification`: cross-entropy of the targets and the critic, in nats.",
+        "Clipped squared error of the critic. With `ppo.critic.normalization` in units of σ². With `ppo.critic.classification`: "
+        "cross-entropy of the targets and the critic, in nats.",
         chart=Chart("Value loss", 110),
     ),
     Metric(
@@ -280,6 +281,20 @@ PPO = [
         advice="Above 0: the critic cannot foresee these returns. Widen `ppo.critic.classification.low` and `.high`, or bound the "
         "scores with `ppo.shaping.clip`.",
         unit="share",
+    ),
+    Metric(
+        "ppo",
+        "val/target_mean",
+        "Running mean of the targets",
+        "μ ← μ + β·(batch mean − μ)",
+        "Mean of the critic's targets over the batches so far, from which its head counts (`ppo.critic.normalization`).",
+    ),
+    Metric(
+        "ppo",
+        "val/target_std",
+        "Running deviation of the targets",
+        "σ = √(ν − μ²), with the running second moment ν",
+        "Standard deviation of the critic's targets over the batches so far, by which its errors are divided. 1 while they do not vary.",
     ),
     Metric(
         "ppo",

@@ -98,8 +98,9 @@ def scalar_head(model: Model, hidden_NH: Tensor) -> Tensor:
     With bins (trainer/models/value_bins.py) it is the mean of the distribution over them.
 
     The bias is the mean raw score of the SFT reference answers, so that their mean score is 0 (Stiennon et al. 2020, Huang
-    et al. 2024). The scale is their standard deviation if the spec asks for it. The defaults are 0 and 1. The head always
-    computes in fp32: it costs little, and 8 bits of mantissa are too few for a score.
+    et al. 2024). The scale is their standard deviation if the spec asks for it. The defaults are 0 and 1. Those of a critic may
+    be the units in which it learns (trainer/models/value_units.py). The head always computes in fp32: it costs little, and
+    8 bits of mantissa are too few for a score.
     """
     raw = head_outputs(model, hidden_NH)
     if (bins := bins_of(model.config)) is not None:

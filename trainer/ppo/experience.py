@@ -41,6 +41,8 @@ class Experience:
     advantages_BR: Tensor
     returns_BR: Tensor
     """The targets of the critic; without a critic, the returns before the baseline."""
+    value_scale: float = 1.0
+    """σ, by which the errors of the critic are divided (`ppo.critic.normalization`)."""
 
 
 def learnable(scored: ScoredBatch, spec: PPOSpec, optimal_values: Sequence[float] | None = None) -> ScoredBatch | None:

@@ -247,9 +247,11 @@ class Minibatch:
         if (bins := critic.classification) is not None:
             loss_BR, counted_BR = bin_loss(outputs, part.returns_BR, bins), outside(part.returns_BR, bins)
         else:
-            loss_BR, counted_BR = value_loss(
-                outputs, part.old_values_BR, part.returns_BR, part.mask_BR, critic.value_clip_range
-            )
+            # in units of σ: μ cancels in the errors
+            scale, clip_range = self.experience.value_scale, critic.value_clip_range
+            clip_range = None if clip_range is None else clip_range * scale
+            loss_BR, counted_BR = value_loss(outputs, part.old_values_BR, part.returns_BR, part.mask_BR, clip_range)
+            loss_BR = loss_BR / scale**2
         loss = self.token_mean.share(loss_BR, part.mask_BR, where)
         share = self.token_mean.share(counted_BR.float(), part.mask_BR, where)
         return loss, {"value_loss": loss.detach(), "value_clipfrac" if bins is None else "outside_bins": share}

@@ -15,6 +15,7 @@ from trainer.spec.ppo_advantage import (
     CriticSpec,
     OptimalValueSpec,
     ValueClassificationSpec,
+    ValueNormalizationSpec,
     ValuePretrainingSpec,
 )
 from trainer.spec.ppo_correction import CorrectionSpec
@@ -114,6 +115,7 @@ __all__ = [
     "TrackingSpec",
     "TrackioTracker",
     "ValueClassificationSpec",
+    "ValueNormalizationSpec",
     "ValuePretrainingSpec",
     "WandbTracker",
     "reward_names",

@@ -302,6 +302,11 @@ class PPOSpec(OptimizerSpec):
         return 1.0 if self.critic.targets == "monte_carlo" else self.advantage.critic_lambda
 
     @property
+    def normalizes_values(self) -> bool:
+        """Whether the critic learns normalised returns."""
+        return self.uses_critic and self.critic.normalization is not None
+
+    @property
     def has_value_head(self) -> bool:
         """Whether the critic is a head on the policy's trunk, which learns with the policy."""
         return self.uses_critic and self.critic.kind == "value_head"

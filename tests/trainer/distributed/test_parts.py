@@ -62,7 +62,10 @@ CRITIC_PRETRAINED = {
     "stages": ["ppo"],
     "ppo": {
         "minibatches": 3, "micro_batch_size": 2, "steps": 2,
-        "critic": {"train": "all_but_attention", "epochs": 2, "pretraining": {"iterations": 3, "patience": 2}},
+        "critic": {
+            "train": "all_but_attention", "epochs": 2, "pretraining": {"iterations": 3, "patience": 2},
+            "normalization": {},
+        },
     },
     "rewards": [LENGTH],
 }  # fmt: skip

@@ -4591,9 +4591,11 @@ export interface components {
             targets: "lambda_returns" | "monte_carlo";
             /** @description Value loss by classification. Left out: the squared error. */
             classification?: components["schemas"]["ValueClassificationSpec"] | null;
+            /** @description Value normalisation by PopArt. Left out: the critic learns returns in their own units. */
+            normalization?: components["schemas"]["ValueNormalizationSpec"] | null;
             /**
              * Value Clip Range
-             * @description New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default.
+             * @description New values are clipped to within this distance of the old ones; with `normalization` in units of σ. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default.
              * @default 0.2
              */
             value_clip_range: number | null;
@@ -14435,6 +14437,18 @@ export interface components {
              * @default 0.75
              */
             sigma: number;
+        };
+        /**
+         * ValueNormalizationSpec
+         * @description PopArt (van Hasselt et al. 2016, arXiv 1602.07714): the critic learns normalised returns, with the running mean μ and standard deviation σ of its targets. When these move, the head is rescaled so that no value changes.
+         */
+        ValueNormalizationSpec: {
+            /**
+             * Rate
+             * @description β: share of the newest batch in the mean and the second moment. The first batches count more, so that the moments are weighted means of the targets so far.
+             * @default 0.1
+             */
+            rate: number;
         };
         /**
          * ValuePretrainingSpec
