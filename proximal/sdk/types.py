@@ -687,6 +687,19 @@ class CriticCalibration(TypedDict, closed=True):
     """Mean return; equal to the mean value for a calibrated critic."""
 
 
+class CriticHeadsSpec(TypedDict, closed=True):
+    """Several critics as heads of one backbone (AsyPPO, Liu et al. 2025, arXiv 2510.01656). Each head learns from a part of the responses of its own. The value is the mean of the heads, and their standard deviation is the disagreement about a token."""
+
+    count: NotRequired[int]
+    """Number of heads, which all begin as the same one."""
+    divide: NotRequired[Literal["prompts", "responses"]]
+    """`prompts`: a prompt and all its responses belong to one head, by a hash of the prompt's tokens. `responses`: those to each prompt are dealt to the heads in turn, so that each head sees every prompt (the paper's group-level division)."""
+    mask_advantages: NotRequired[float | None]
+    """The advantage is 0 for this share of the batch's tokens: those on which the heads disagree least. Left out: none."""
+    filter_entropy: NotRequired[float | None]
+    """The entropy bonus leaves out this share of the batch's tokens: those on which the heads disagree most. Left out: none."""
+
+
 class CriticLength(TypedDict, closed=True):
     """Responses of about the same length."""
 
@@ -4039,6 +4052,10 @@ class Critic(TypedDict, closed=True):
     """The same for the value at the middle token."""
     rank_last: NotRequired[float | None]
     """The same for the value at the last token."""
+    disagreement: NotRequired[float | None]
+    """Mean over the tokens of the standard deviation over several critics; none of one critic."""
+    agreement: NotRequired[float | None]
+    """Mean over the pairs of several critics of Spearman's correlation of their values over the tokens; none where the values of one are equal."""
     by_position: list[CriticPosition]
     """Five equal parts of each response; those without a token are left out."""
     calibration: list[CriticCalibration]
@@ -4116,6 +4133,8 @@ class CriticSpec(TypedDict, closed=True):
     """Value loss by classification. Left out: the squared error."""
     normalization: NotRequired[ValueNormalizationSpec | None]
     """Value normalisation by PopArt. Left out: the critic learns returns in their own units."""
+    heads: NotRequired[CriticHeadsSpec | None]
+    """Several critics as heads of one backbone. Left out: one critic."""
     value_clip_range: NotRequired[float | None]
     """New values are clipped to within this distance of the old ones; with `normalization` in units of σ. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default."""
     warmup_steps: NotRequired[int]

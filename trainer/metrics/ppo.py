@@ -284,6 +284,22 @@ PPO = [
     ),
     Metric(
         "ppo",
+        "policy/masked_advantages",
+        "Masked advantages",
+        "share of tokens below the quantile `mask_advantages` of the critics' disagreement",
+        "Tokens without an advantage, because the critics agree on them (`ppo.critic.heads.mask_advantages`).",
+        unit="share",
+    ),
+    Metric(
+        "ppo",
+        "policy/filtered_entropy",
+        "Tokens without entropy bonus",
+        "share of tokens above the quantile 1 − `filter_entropy` of the critics' disagreement",
+        "Tokens that the entropy bonus leaves out, because the critics disagree on them (`ppo.critic.heads.filter_entropy`).",
+        unit="share",
+    ),
+    Metric(
+        "ppo",
         "val/target_mean",
         "Running mean of the targets",
         "μ ← μ + β·(batch mean − μ)",

@@ -24,6 +24,7 @@ from trainer.models.offload import place_frozen
 from trainer.models.precision import quantization_options
 from trainer.models.roles import ADAPTER, Role
 from trainer.models.value_bins import give_bins, has_bins
+from trainer.models.value_heads import give_heads
 from trainer.models.value_units import give_units
 from trainer.spec import CriticSpec, LoraSpec, ModelSpec, RuntimeSpec
 from trainer.text.codec import Tokenizer
@@ -70,8 +71,8 @@ class ModelBuilder(Protocol):
     ) -> Model:
         """A model with a scalar head. With `fresh_head`, `start` is a policy; without, `start` has a head.
 
-        `critic`: the section that names the parameters that learn, the bins and the units; None: all learn, and there are
-        none. A critic with bins has a new head unless `saved` has its bins.
+        `critic`: the section that names the parameters that learn, the bins, heads and units; None: all learn, and there are
+        none. A critic with bins has a new head unless `saved` has its bins. Several heads begin as copies of the first.
         """
         ...
 
@@ -129,7 +130,7 @@ class WholeModelBuilder:
     ) -> Model:
         if saved is None and fresh_head is not None:
             return self._ready(new_reward_model(start, fresh_head, self._dtype(use)), use, critic)
-        several = critic is not None and critic.classification is not None
+        several = critic is not None and (critic.classification is not None or critic.heads is not None)
         return self._ready(load_reward_model(saved or start, self._dtype(use), several), use, critic)
 
     def _ready(self, model: Model, use: WeightUse, critic: CriticSpec | None = None) -> Model:
@@ -184,10 +185,13 @@ class AdapterBuilder:
         backbone, first = self._ground(part, start, load_reward_model if fresh_head is None else load_policy)
         origin, bins = _adapter_in(saved) or first, None if critic is None else critic.classification
         outputs, hidden = 1 if bins is None else bins.bins, backbone.model.config.get_text_config().hidden_size
+        if critic is not None and critic.heads is not None and origin is not None:
+            outputs = adapters.outputs_of(origin) or 1
         normalized = critic is not None and critic.normalization is not None
-        learned = normalized and origin is not None and adapters.has_bias(origin)  # a head that is loaded below
+        biased = normalized and origin is not None and adapters.has_bias(origin)
+        learned = biased or (bins is None and outputs > 1)  # a head that is loaded below
         begun = getattr(backbone.model, "score", None) if fresh_head is None and first is None and not learned else None
-        has_bias = learned or getattr(begun, "bias", None) is not None
+        has_bias = biased or getattr(begun, "bias", None) is not None
         head = nn.Linear(hidden, outputs, bias=has_bias, device=self.device)
         if bins is not None:
             set_fresh(head, "zero")
@@ -256,6 +260,7 @@ def _settled(model: Model, use: WeightUse, spec: ModelSpec, critic: CriticSpec |
     A `moving` model may be trained for a while, such as a reward model between online rounds.
     """
     model = give_bins(model, None if critic is None else critic.classification)
+    model = give_heads(model, 1 if critic is None else critic.count)
     model = give_units(model, critic is not None and critic.normalization is not None)
     model.requires_grad_(use in ("trained", "moving"))
     model = compute_in(model, dtype_of(spec)).requires_grad_(use == "trained")

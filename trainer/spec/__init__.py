@@ -19,6 +19,7 @@ from trainer.spec.ppo_advantage import (
     ValuePretrainingSpec,
 )
 from trainer.spec.ppo_correction import CorrectionSpec
+from trainer.spec.ppo_critics import CriticHeadsSpec
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
@@ -63,6 +64,7 @@ __all__ = [
     "CheckpointSpec",
     "ClassifierReward",
     "CorrectionSpec",
+    "CriticHeadsSpec",
     "CriticSpec",
     "DPOSpec",
     "DataSpec",

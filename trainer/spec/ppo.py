@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, Change
 from trainer.spec.nulls import is_null
 from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec, ValuePretrainingSpec
+from trainer.spec.ppo_critics import refuse_unfit_heads
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
@@ -181,6 +182,7 @@ class PPOSpec(OptimizerSpec):
             )
         if self.online is not None and self.online.rounds > self.steps:
             raise ValueError(f"`online.rounds` ({self.online.rounds}) must not be more than `steps` ({self.steps})")
+        refuse_unfit_heads(self)
         self._policy_loss_fits()
         self._correction_fits()
         self._rate_fits()

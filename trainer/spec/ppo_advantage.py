@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, LiveKnob
 from trainer.spec.model import AdapterSpec, LoraSpec, ModelSpec
 from trainer.spec.nulls import with_nulls
+from trainer.spec.ppo_critics import CriticHeadsSpec
 from trainer.spec.section import Countable, Fraction, LearningRate, Positive, PositiveInt, Schedule, Section
 
 if TYPE_CHECKING:
@@ -156,6 +157,8 @@ class CriticSpec(Section):
     """Value loss by classification. Left out: the squared error."""
     normalization: Annotated[ValueNormalizationSpec | None, BETWEEN_STAGES] = None
     """Value normalisation by PopArt. Left out: the critic learns returns in their own units."""
+    heads: Annotated[CriticHeadsSpec | None, BETWEEN_STAGES] = None
+    """Several critics as heads of one backbone. Left out: one critic."""
     value_clip_range: Annotated[Positive | None, MID_STAGE] = 0.2
     """New values are clipped to within this distance of the old ones; with `normalization` in units of σ. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default."""
     warmup_steps: Annotated[int, Field(ge=0), Countable, BETWEEN_STAGES] = 0
@@ -224,8 +227,13 @@ class CriticSpec(Section):
     @property
     def has_own_parts(self) -> bool:
         """Whether a separate critic differs in its parts from a reward model of which all parameters learn."""
-        own_head = self.classification is not None or self.normalization is not None
+        own_head = any(part is not None for part in (self.classification, self.normalization, self.heads))
         return self.has_frozen_parts or (self.kind == "separate" and own_head)
+
+    @property
+    def count(self) -> int:
+        """The number of critics."""
+        return 1 if self.heads is None else self.heads.count
 
     def adapted(self, model: ModelSpec) -> ModelSpec:
         """The settings of the model of a critic that learns by adapters of its own."""

@@ -41,6 +41,16 @@ CASES: dict[str, dict[str, Any]] = {
     "critic with bins": {"critic": {"classification": BINS | {"target": "two_hot"}, "targets": "monte_carlo"}},
     "normalised critic": {"critic": {"normalization": {"rate": 0.5}, "epochs": 3}},
     "normalised value head": {"critic": {"kind": "value_head", "normalization": {}}},
+    "two normalised critics": {
+        "critic": {
+            "heads": {"mask_advantages": 0.2, "filter_entropy": 0.2},
+            "normalization": {},
+            "epochs": 2,
+            "minibatches": 3,
+        },
+        "policy_loss": {"entropy_coef": 0.01},
+    },
+    "critics of groups": {"critic": {"heads": {"divide": "responses"}}, "samples_per_prompt": 2},
     "decoupled gae": {"advantage": {"critic_lambda": 1.0, "length_adaptive": 0.4}},
     "two passes of the critic": {
         "epochs": 1,
@@ -102,7 +112,9 @@ def cast_of(spec: PPOSpec, checkpoint: Path | None) -> PPOModels:
     bins = spec.critic.classification
     if isinstance(cast.critic, ValueHead):
         return replace(cast, critic=new_value_head(cast.policy, spec.critic))
-    critic = load_reward_model(checkpoint / "trainer_state" / "critic", several=bins is not None)
+    critic = load_reward_model(
+        checkpoint / "trainer_state" / "critic", several=bins is not None or spec.critic.heads is not None
+    )
     return replace(cast, critic=give_bins(critic, bins))
 
 

@@ -11,6 +11,7 @@ from trainer.models import Model, set_fresh
 from trainer.models.heads import ValueHead
 from trainer.models.sequences import Batch
 from trainer.models.value_bins import give_bins
+from trainer.models.value_heads import give_heads
 from trainer.models.value_units import give_units
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import KLCoefficients
@@ -50,6 +51,8 @@ def cast_for(spec: PPOSpec) -> PPOModels:
         critic = ValueHead(policy) if spec.critic.kind == "value_head" else critic
         give_units(give_bins(critic, spec.critic.classification), spec.critic.normalization is not None)
         set_fresh(critic.score, 4)  # a head that has learnt: a fresh one sends no gradient into the trunk
+    if critic is not None:
+        give_heads(critic, spec.critic.count)
     return PPOModels(policy, reference, reference, critic, scored_by(reward_model), reward_model)
 
 
