@@ -687,6 +687,19 @@ class CriticCalibration(TypedDict, closed=True):
     """Mean return; equal to the mean value for a calibrated critic."""
 
 
+class CriticHeadsSpec(TypedDict, closed=True):
+    """Several critics as heads of one backbone (AsyPPO, Liu et al. 2025, arXiv 2510.01656). Each head learns from a part of the responses of its own. The value is the mean of the heads, and their standard deviation is the disagreement about a token."""
+
+    count: NotRequired[int]
+    """Number of heads, which all begin as the same one."""
+    divide: NotRequired[Literal["prompts", "responses"]]
+    """`prompts`: a prompt and all its responses belong to one head, by a hash of the prompt's tokens. `responses`: those to each prompt are dealt to the heads in turn, so that each head sees every prompt (the paper's group-level division)."""
+    mask_advantages: NotRequired[float | None]
+    """The advantage is 0 for this share of the batch's tokens: those on which the heads disagree least. Left out: none."""
+    filter_entropy: NotRequired[float | None]
+    """The entropy bonus leaves out this share of the batch's tokens: those on which the heads disagree most. Left out: none."""
+
+
 class CriticLength(TypedDict, closed=True):
     """Responses of about the same length."""
 
@@ -766,7 +779,7 @@ class DPOSpec(TypedDict, closed=True):
     batch_size: NotRequired[int]
     """Pairs per optimizer step."""
     beta: NotRequired[float]
-    """β: how strongly the policy is held to the reference; of `simpo`, the scale of the mean log-probabilities. Left out: 0.1, but with `loss` = "simpo" 2, as in the paper (2 to 2.5). The job's stored spec holds the number."""
+    """β: how strongly the policy is held to the reference; of `simpo`, the scale of the mean log-probabilities. A spec with `loss` = "simpo" must name it; the paper takes 2 to 2.5."""
     loss: NotRequired[Literal["sigmoid", "ipo", "simpo", "orpo"]]
     """The loss of a pair. `sigmoid`: −log σ(β·Δ), Δ the difference of the two log-ratios (Rafailov et al. 2023, eq. 7); `ipo`: (Δ − 1/(2β))² on mean log-ratios per token (Azar et al. 2023, eq. 17); `simpo`: −log σ(β·Δ − `target_margin`), Δ the difference of the mean log-probabilities per token, without a reference (Meng et al. 2024, eq. 6); `orpo`: −log p(preferred) − `odds_ratio_weight`·log σ(log odds(preferred) − log odds(other)), p the geometric mean per token and odds = p/(1 − p), without a reference (Hong et al. 2024, eq. 6)."""
     label_smoothing: NotRequired[float]
@@ -3450,6 +3463,13 @@ class ValueClassificationSpec(TypedDict, closed=True):
     """σ of the Gaussian of `hl_gauss`, in widths of a bin."""
 
 
+class ValueNormalizationSpec(TypedDict, closed=True):
+    """PopArt (van Hasselt et al. 2016, arXiv 1602.07714): the critic learns normalised returns, with the running mean μ and standard deviation σ of its targets. When these move, the head is rescaled so that no value changes."""
+
+    rate: NotRequired[float]
+    """β: share of the newest batch in the mean and the second moment. The first batches count more, so that the moments are weighted means of the targets so far."""
+
+
 class ValuePretrainingSpec(TypedDict, closed=True):
     """Value pretraining (VC-PPO, arXiv 2503.01491): before the first iteration, the critic learns Monte-Carlo returns of the policy that PPO starts from. It ends at the first of these ends."""
 
@@ -4058,6 +4078,10 @@ class Critic(TypedDict, closed=True):
     """The same for the value at the middle token."""
     rank_last: NotRequired[float | None]
     """The same for the value at the last token."""
+    disagreement: NotRequired[float | None]
+    """Mean over the tokens of the standard deviation over several critics; none of one critic."""
+    agreement: NotRequired[float | None]
+    """Mean over the pairs of several critics of Spearman's correlation of their values over the tokens; none where the values of one are equal."""
     by_position: list[CriticPosition]
     """Five equal parts of each response; those without a token are left out."""
     calibration: list[CriticCalibration]
@@ -4133,8 +4157,12 @@ class CriticSpec(TypedDict, closed=True):
     """The returns that the critic learns. `lambda_returns`: TD(λ), with `advantage.critic_lambda` or else the policy's λ. `monte_carlo`: the discounted rewards to come, as with `critic_lambda` = 1."""
     classification: NotRequired[ValueClassificationSpec | None]
     """Value loss by classification. Left out: the squared error."""
+    normalization: NotRequired[ValueNormalizationSpec | None]
+    """Value normalisation by PopArt. Left out: the critic learns returns in their own units."""
+    heads: NotRequired[CriticHeadsSpec | None]
+    """Several critics as heads of one backbone. Left out: one critic."""
     value_clip_range: NotRequired[float | None]
-    """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default."""
+    """New values are clipped to within this distance of the old ones; with `normalization` in units of σ. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default."""
     warmup_steps: NotRequired[int]
     """First iterations of `ppo.steps` in which only the critic learns."""
     pretraining: NotRequired[ValuePretrainingSpec | None]

@@ -110,6 +110,10 @@ class Critic(_Part):
     """The same for the value at the middle token."""
     rank_last: float | None = None
     """The same for the value at the last token."""
+    disagreement: float | None = None
+    """Mean over the tokens of the standard deviation over several critics; none of one critic."""
+    agreement: float | None = None
+    """Mean over the pairs of several critics of Spearman's correlation of their values over the tokens; none where the values of one are equal."""
     by_position: list[CriticPosition]
     """Five equal parts of each response; those without a token are left out."""
     calibration: list[CriticCalibration]

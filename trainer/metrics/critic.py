@@ -76,6 +76,24 @@ CRITIC = [
         advice="Below 0: a constant gives better advantages than the critic.",
         unit="share",
     ),
+    Metric(
+        "ppo",
+        "critic/disagreement",
+        "Disagreement of the critics",
+        "mean over tokens of the standard deviation over the heads",
+        "How far the values of several critics lie apart (`ppo.critic.heads`).",
+        advice="0 after some iterations: the heads have learned the same, so masking by their disagreement chooses nothing.",
+        unit="score",
+    ),
+    Metric(
+        "ppo",
+        "critic/agreement",
+        "Agreement of the critics",
+        "mean over pairs of heads of Spearman's ρ of their values over the tokens",
+        "Whether several critics rank the states alike, although each learned from other prompts.",
+        advice="Near 0: they have learned nothing that holds beyond their own prompts.",
+        unit="correlation",
+    ),
     *(
         Metric(
             "ppo",

@@ -259,7 +259,8 @@ PPO = [
         "loss/value_avg",
         "Value loss",
         "½ mean max((V−R)², (clip(V)−R)²)",
-        "Clipped squared error of the critic. With `ppo.critic.classification`: cross-entropy of the targets and the critic, in nats.",
+        "Clipped squared error of the critic. With `ppo.critic.normalization` in units of σ². With `ppo.critic.classification`: "
+        "cross-entropy of the targets and the critic, in nats.",
         chart=Chart("Value loss", 110),
     ),
     Metric(
@@ -297,6 +298,36 @@ PPO = [
         advice="Above 0: the critic cannot foresee these returns. Widen `ppo.critic.classification.low` and `.high`, or bound the "
         "scores with `ppo.shaping.clip`.",
         unit="share",
+    ),
+    Metric(
+        "ppo",
+        "policy/masked_advantages",
+        "Masked advantages",
+        "share of tokens below the quantile `mask_advantages` of the critics' disagreement",
+        "Tokens without an advantage, because the critics agree on them (`ppo.critic.heads.mask_advantages`).",
+        unit="share",
+    ),
+    Metric(
+        "ppo",
+        "policy/filtered_entropy",
+        "Tokens without entropy bonus",
+        "share of tokens above the quantile 1 − `filter_entropy` of the critics' disagreement",
+        "Tokens that the entropy bonus leaves out, because the critics disagree on them (`ppo.critic.heads.filter_entropy`).",
+        unit="share",
+    ),
+    Metric(
+        "ppo",
+        "val/target_mean",
+        "Running mean of the targets",
+        "μ ← μ + β·(batch mean − μ)",
+        "Mean of the critic's targets over the batches so far, from which its head counts (`ppo.critic.normalization`).",
+    ),
+    Metric(
+        "ppo",
+        "val/target_std",
+        "Running deviation of the targets",
+        "σ = √(ν − μ²), with the running second moment ν",
+        "Standard deviation of the critic's targets over the batches so far, by which its errors are divided. 1 while they do not vary.",
     ),
     Metric(
         "ppo",

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from trainer import allowed_paths
 from trainer.errors import ModelError
+from trainer.models.value_units import BIAS
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -26,7 +27,10 @@ _PREFIX = "base_model.model."
 
 @dataclass(frozen=True)
 class Adapter:
-    """The contents of an adapter folder. `weights` includes `score.weight` where there is a scalar head."""
+    """The contents of an adapter folder. `weights` includes `score.weight` where there is a scalar head.
+
+    It includes `score.bias` where that of a critic learns in units of its returns (trainer/models/value_units.py).
+    """
 
     weights: dict[str, Tensor]
     score_bias: float = 0.0
@@ -85,6 +89,11 @@ def outputs_of(folder: Path) -> int | None:
     return None if head is None else len(head)
 
 
+def has_bias(folder: Path) -> bool:
+    """Whether the head in an adapter folder has a bias."""
+    return BIAS in read(folder).weights
+
+
 def require_safetensors(folder: Path) -> None:
     """Raise ModelError where they are missing, because peft would read a pickle file instead."""
     if not (folder / _WEIGHTS).is_file():
@@ -98,9 +107,9 @@ def _role(folder: Path) -> Mapping[str, float]:
 
 
 def _on_disk(name: str) -> str:
-    return name if name.endswith(".weight") else f"{name}.weight"
+    return name if name.endswith(".weight") or name == BIAS else f"{name}.weight"
 
 
 def _in_memory(key: str) -> str:
     name = key.removeprefix(_PREFIX)
-    return name if name == "score.weight" else name.removesuffix(".weight")
+    return name if name in ("score.weight", BIAS) else name.removesuffix(".weight")

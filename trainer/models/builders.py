@@ -18,12 +18,14 @@ from trainer.models.backbone import Backbone
 from trainer.models.folders import located
 from trainer.models.frozen import freeze
 from trainer.models.gradient_checkpointing import recompute_layers
-from trainer.models.heads import Model, compute_in, store_as_computed
+from trainer.models.heads import Model, ValueHead, compute_in, store_as_computed
 from trainer.models.loading import FreshHead, load_policy, load_reward_model, new_policy, new_reward_model, set_fresh
 from trainer.models.offload import place_frozen
 from trainer.models.precision import quantization_options
 from trainer.models.roles import ADAPTER, Role
 from trainer.models.value_bins import give_bins, has_bins
+from trainer.models.value_heads import give_heads
+from trainer.models.value_units import give_units
 from trainer.spec import CriticSpec, LoraSpec, ModelSpec, RuntimeSpec
 from trainer.text.codec import Tokenizer
 
@@ -69,8 +71,8 @@ class ModelBuilder(Protocol):
     ) -> Model:
         """A model with a scalar head. With `fresh_head`, `start` is a policy; without, `start` has a head.
 
-        `critic`: the section that names the parameters that learn and the bins; None: all learn, and there are no bins. A
-        critic with bins has a new head unless `saved` has its bins.
+        `critic`: the section that names the parameters that learn, the bins, heads and units; None: all learn, and there are
+        none. A critic with bins has a new head unless `saved` has its bins. Several heads begin as copies of the first.
         """
         ...
 
@@ -128,7 +130,7 @@ class WholeModelBuilder:
     ) -> Model:
         if saved is None and fresh_head is not None:
             return self._ready(new_reward_model(start, fresh_head, self._dtype(use)), use, critic)
-        several = critic is not None and critic.classification is not None
+        several = critic is not None and (critic.classification is not None or critic.heads is not None)
         return self._ready(load_reward_model(saved or start, self._dtype(use), several), use, critic)
 
     def _ready(self, model: Model, use: WeightUse, critic: CriticSpec | None = None) -> Model:
@@ -182,14 +184,21 @@ class AdapterBuilder:
     ) -> Model:
         backbone, first = self._ground(part, start, load_reward_model if fresh_head is None else load_policy)
         origin, bins = _adapter_in(saved) or first, None if critic is None else critic.classification
-        outputs = 1 if bins is None else bins.bins
-        head = nn.Linear(backbone.model.config.get_text_config().hidden_size, outputs, bias=False, device=self.device)
+        outputs, hidden = 1 if bins is None else bins.bins, backbone.model.config.get_text_config().hidden_size
+        if critic is not None and critic.heads is not None and origin is not None:
+            outputs = adapters.outputs_of(origin) or 1
+        normalized = critic is not None and critic.normalization is not None
+        biased = normalized and origin is not None and adapters.has_bias(origin)
+        learned = biased or (bins is None and outputs > 1)  # a head that is loaded below
+        begun = getattr(backbone.model, "score", None) if fresh_head is None and first is None and not learned else None
+        has_bias = biased or getattr(begun, "bias", None) is not None
+        head = nn.Linear(hidden, outputs, bias=has_bias, device=self.device)
         if bins is not None:
             set_fresh(head, "zero")
         elif fresh_head is not None:
             set_fresh(head, fresh_head)
-        elif first is None:
-            head.load_state_dict({"weight": backbone.model.score.weight.float()})
+        elif begun is not None:
+            head.load_state_dict({name: weight.float() for name, weight in begun.state_dict().items()})
         with_head = saved is not None or fresh_head is None  # the adapter of a policy has no head
         if bins is not None:  # that of a reward model has a scalar one
             with_head = origin is not None and has_bins(adapters.outputs_of(origin) or 1, bins)
@@ -234,6 +243,12 @@ class AdapterBuilder:
         return _settled(role, use, self.spec, critic)
 
 
+def new_value_head(policy: Model, critic: CriticSpec) -> ValueHead:
+    """A new head on the policy's trunk, with the bins or the units that the section asks for."""
+    head: ValueHead = give_units(give_bins(ValueHead(policy), critic.classification), critic.normalization is not None)
+    return head
+
+
 def _run_as(runtime: RuntimeSpec, model: Model) -> Model:
     """Apply the settings of `runtime` to the model. Raises ModelError where they do not fit it."""
     return pack_as(model, runtime.packing)
@@ -245,6 +260,8 @@ def _settled(model: Model, use: WeightUse, spec: ModelSpec, critic: CriticSpec |
     A `moving` model may be trained for a while, such as a reward model between online rounds.
     """
     model = give_bins(model, None if critic is None else critic.classification)
+    model = give_heads(model, 1 if critic is None else critic.count)
+    model = give_units(model, critic is not None and critic.normalization is not None)
     model.requires_grad_(use in ("trained", "moving"))
     model = compute_in(model, dtype_of(spec)).requires_grad_(use == "trained")
     return model if critic is None else freeze(model, critic)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from trainer.models.value_bins import bin_values, bins_of
+from trainer.models.value_heads import heads_of
 
 T = TypeVar("T")
 Model = Any  # transformers' models, and the roles on a shared backbone: callables with a config
@@ -95,29 +96,39 @@ def head_logits(model: Model, hidden_NH: Tensor) -> Tensor:
 def scalar_head(model: Model, hidden_NH: Tensor) -> Tensor:
     """Scores (N,) in fp32 from last hidden states: (the head's output − `config.score_bias`) ÷ `config.score_scale`.
 
-    With bins (trainer/models/value_bins.py) it is the mean of the distribution over them.
+    With bins (trainer/models/value_bins.py) it is the mean of the distribution over them. With several heads
+    (trainer/models/value_heads.py) it is the mean of theirs.
 
     The bias is the mean raw score of the SFT reference answers, so that their mean score is 0 (Stiennon et al. 2020, Huang
-    et al. 2024). The scale is their standard deviation if the spec asks for it. The defaults are 0 and 1. The head always
-    computes in fp32: it costs little, and 8 bits of mantissa are too few for a score.
+    et al. 2024). The scale is their standard deviation if the spec asks for it. The defaults are 0 and 1. Those of a critic may
+    be the units in which it learns (trainer/models/value_units.py). The head always computes in fp32: it costs little, and
+    8 bits of mantissa are too few for a score.
     """
     raw = head_outputs(model, hidden_NH)
     if (bins := bins_of(model.config)) is not None:
         return bin_values(raw, bins)
+    levelled = _levelled(model, raw)
+    return levelled.squeeze(-1) if heads_of(model.config) == 1 else levelled.mean(-1)
+
+
+def _levelled(model: Model, raw: Tensor) -> Tensor:
     bias, scale = getattr(model.config, "score_bias", 0.0), getattr(model.config, "score_scale", 1.0)
-    return (raw.squeeze(-1) - float(bias)) / float(scale)
+    return (raw - float(bias)) / float(scale)
 
 
 def head_outputs(model: Model, hidden_NH: Tensor) -> Tensor:
-    """The raw outputs (N, 1) of a scalar head in fp32, or the logits (N, bins) of one with bins."""
+    """The raw outputs (N, 1) of a scalar head in fp32, (N, heads) of several, or the logits (N, bins) of one with bins."""
     head = model.score
     with torch.autocast(hidden_NH.device.type, enabled=False):
         return F.linear(hidden_NH.float(), head.weight.float(), None if head.bias is None else head.bias.float())
 
 
 def learned_outputs(critic: Model, hidden_NH: Tensor) -> Tensor:
-    """The outputs that the value loss reads: the values (N,) of a scalar head, or the logits (N, bins) of one with bins."""
-    return scalar_head(critic, hidden_NH) if bins_of(critic.config) is None else head_outputs(critic, hidden_NH)
+    """The outputs that the value loss reads: the values (N,) of a scalar head, (N, heads) of several, or the logits (N, bins) of bins."""
+    if bins_of(critic.config) is not None:
+        return head_outputs(critic, hidden_NH)
+    several = heads_of(critic.config) > 1
+    return _levelled(critic, head_outputs(critic, hidden_NH)) if several else scalar_head(critic, hidden_NH)
 
 
 class ValueHead(nn.Module):

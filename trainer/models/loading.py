@@ -18,6 +18,7 @@ from trainer.models import adapters
 from trainer.models.folders import located
 from trainer.models.heads import Model, head_logits, trunk
 from trainer.models.rounding import slack
+from trainer.models.value_units import BIAS, with_bias, with_saved_bias
 from trainer.spec import ModelSpec
 from trainer.text.codec import Tokenizer
 from trainer.text.stops import Stops
@@ -114,13 +115,13 @@ def load_reward_model(
     """
     folder = located(path)
     if not adapters.is_adapter(folder):
-        return _with_scalar_head(path, _load_classifier(path, dtype, **options), several)
+        return with_saved_bias(_with_scalar_head(path, _load_classifier(path, dtype, **options), several), folder)
     adapter = adapters.read(folder)
     if "score.weight" not in adapter.weights:
         raise ModelError(f"{path} is an adapter without a `score` head: it was not trained to score.")
     model = _merged(folder, new_reward_model(adapters.base_of(folder), 0, dtype))
     model.config.score_bias, model.config.score_scale = adapter.score_bias, adapter.score_scale
-    return model
+    return with_bias(model, adapter.weights[BIAS]) if BIAS in adapter.weights else model
 
 
 def load_classifier(path: str | Path, dtype: torch.dtype = torch.float32) -> Model:

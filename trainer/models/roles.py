@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,9 @@ from trainer.models import adapters
 from trainer.models.adapters import Adapter
 from trainer.models.backbone import Backbone
 from trainer.models.heads import Model
+from trainer.models.value_units import BIAS
+
+_HEAD = ("score.weight", BIAS)
 
 
 class Role(nn.Module):
@@ -96,8 +99,8 @@ class Role(nn.Module):
         Raises ModelError where layers or shapes differ.
         """
         adapter = adapters.read(folder)
-        own = {name: weight for name, weight in self._weights().items() if with_head or name != "score.weight"}
-        kept = {name: value for name, value in adapter.weights.items() if with_head or name != "score.weight"}
+        own = {name: weight for name, weight in self._weights().items() if with_head or name not in _HEAD}
+        kept = {name: value for name, value in adapter.weights.items() if with_head or name not in _HEAD}
         theirs = {name: tuple(value.shape) for name, value in kept.items()}
         ours = {name: tuple(value.shape) for name, value in own.items()}
         if theirs.keys() != ours.keys():
@@ -113,6 +116,8 @@ class Role(nn.Module):
             own[name].copy_(adapter.weights[name])
         if self.score is not None and with_head:
             self.config.score_bias, self.config.score_scale = adapter.score_bias, adapter.score_scale
+            if BIAS in adapter.weights:
+                self.config.value_units = True
         return self
 
     def store_as_computed(self, dtype: torch.dtype) -> None:
@@ -122,7 +127,8 @@ class Role(nn.Module):
 
     def _weights(self) -> dict[str, nn.Parameter]:
         own: dict[str, nn.Parameter] = dict(zip(self._names, self._adapter, strict=True))
-        return own if self.score is None else {**own, "score.weight": cast(nn.Parameter, self.score.weight)}
+        head = {} if self.score is None else dict(self.score.named_parameters(prefix="score"))
+        return own | head
 
 
 ADAPTER = "adapter"

@@ -170,7 +170,7 @@ def completion_values(critic: nn.Module, batch: Batch) -> Tensor:
 def value_outputs(critic: nn.Module, batch: Batch, trunk_learns: bool = True) -> Tensor:
     """The outputs that the value loss reads before each completion token, fp32 with 0 outside the mask.
 
-    They are the values (B, R), or with bins their logits (B, R, bins). Without `trunk_learns`, only the head gets a gradient.
+    They are the values (B, R), those of each of several heads (B, R, heads), or with bins their logits (B, R, bins). Without `trunk_learns`, only the head gets a gradient.
     """
     return _of_states(critic, batch, learned_outputs, trunk_learns)
 
@@ -186,10 +186,10 @@ def _of_states(
     return inside(critic, work)
 
 
-def state_values(critic: nn.Module, batch: Batch) -> Tensor:
+def state_values(critic: nn.Module, batch: Batch, head: Callable[[nn.Module, Tensor], Tensor] = scalar_head) -> Tensor:
     """Value of the state before each completion token and of the one after the last, (B, R + 1) fp32, else 0.
 
-    Column t is the state before token t, column `completion_lengths_B` the state after the last token.
+    `head`: another function of the last hidden states, such as `learned_outputs`. Column t is the state before token t, column `completion_lengths_B` the state after the last token.
     """
     steps_S = torch.arange(max(batch.completion_lengths) + 1, device=batch.input_ids_BT.device)
     mask_BS = steps_S <= batch.completion_lengths_B[:, None]
@@ -197,7 +197,7 @@ def state_values(critic: nn.Module, batch: Batch) -> Tensor:
     places_N = _places(mask_BS, sum(batch.completion_lengths) + len(batch))
 
     def work(critic: nn.Module) -> Tensor:
-        return _spread(scalar_head(critic, _hidden_at(critic, batch, positions_BS, places_N)), places_N, mask_BS)
+        return _spread(head(critic, _hidden_at(critic, batch, positions_BS, places_N)), places_N, mask_BS)
 
     return inside(critic, work)
 

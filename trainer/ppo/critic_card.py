@@ -14,8 +14,10 @@ from trainer.ppo.critic_measures import (
     CriticTokens,
     Numbers,
     Places,
+    agreement,
     explained_variance,
     members,
+    number,
     position_parts,
     quantile_bins,
     rank_correlation,
@@ -43,7 +45,8 @@ def critic_card(experience: Experience, spec: PPOSpec, codec: Codec) -> Critic |
     tokens = _tokens(experience, spec)
     if tokens is None:
         return None
-    scored = experience.scored
+    scored, heads = experience.scored, experience.heads
+    mask = scored.batch.mask_BR.cpu().numpy()
     lam_B = policy_lambda(scored.batch.completion_lengths_B, spec)
     lam = _array(lam_B) if isinstance(lam_B, Tensor) else lam_B
     mask_BR, values_BR, returns_BR = tokens.mask_BR, tokens.values_BR, tokens.returns_BR()
@@ -68,6 +71,8 @@ def critic_card(experience: Experience, spec: PPOSpec, codec: Codec) -> Critic |
         rank_first=rank_first,
         rank_middle=rank_middle,
         rank_last=rank_last,
+        disagreement=_short(None if heads is None else number(_array(heads.disagreement_BR)[mask].mean())),
+        agreement=_short(None if heads is None else agreement(_array(heads.values_BRM)[mask].T)),
         by_position=table.by_position(position_parts(tokens.lengths_B, mask_BR, POSITIONS)[mask_BR]),
         calibration=calibration,
         by_length=table.by_length(tokens.lengths_B),
@@ -88,6 +93,8 @@ def card_metrics(card: Critic | None) -> dict[str, float]:
         "critic/td_error": card.td_error,
         "critic/calibration_error": card.calibration_error,
         "critic/variance_removed": card.variance_removed,
+        "critic/disagreement": card.disagreement,
+        "critic/agreement": card.agreement,
         "critic/rank_correlation/first": card.rank_first,
         "critic/rank_correlation/middle": card.rank_middle,
         "critic/rank_correlation/last": card.rank_last,

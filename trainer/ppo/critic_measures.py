@@ -119,6 +119,14 @@ def rank_correlation(one: Numbers, other: Numbers) -> float | None:
     return number(np.corrcoef(_ranks(one), _ranks(other))[0, 1])
 
 
+def agreement(values_MN: Numbers) -> float | None:
+    """Mean of Spearman's ρ over all pairs of rows, each with the values of one critic. None where one of them is constant."""
+    if not all(map(_varies, values_MN)):
+        return None
+    correlations_MM = np.corrcoef([_ranks(values) for values in values_MN])
+    return number(correlations_MM[np.triu_indices(len(values_MN), 1)].mean())
+
+
 def _ranks(numbers: Numbers) -> Numbers:
     _, group, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     means: Numbers = np.cumsum(counts) - (counts - 1) / 2

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from trainer.models import Model, present
-from trainer.models.sequences import completion_values, masked_whiten, state_values
+from trainer.models.heads import learned_outputs, scalar_head
+from trainer.models.sequences import Batch, completion_values, masked_whiten, state_values, value_outputs
 from trainer.optim.micro_batches import BatchLimits
 from trainer.ppo.advantages import (
     gae,
@@ -19,10 +20,11 @@ from trainer.ppo.advantages import (
     length_adaptive_lambda,
     rewards_to_go,
 )
+from trainer.ppo.critic_heads import HeadValues, highest, lowest, owners
 from trainer.rollout.batch import ScoredBatch, forward_in_parts
 from trainer.rollout.context import PPOContext
 from trainer.rollout.shaping import scaled_to_unit_variance, shaped_scores, shaped_tokens, token_rewards
-from trainer.spec import PPOSpec
+from trainer.spec import CriticHeadsSpec, PPOSpec
 
 _GROUP_STD_EPS = 1e-4
 """Added to a group's standard deviation, as in TRL: equal scores give no advantage, and rounding no large one."""
@@ -41,6 +43,24 @@ class Experience:
     advantages_BR: Tensor
     returns_BR: Tensor
     """The targets of the critic; without a critic, the returns before the baseline."""
+    heads: HeadValues | None = None
+    """The values of each of several critics; None of one critic."""
+    entropy_kept_BR: Tensor | None = None
+    """False at the tokens that the entropy bonus leaves out; None: it leaves out none."""
+    masked_BR: Tensor | None = None
+    """True at the tokens whose advantage was masked; None: none was."""
+    value_scale: float = 1.0
+    """σ, by which the errors of the critic are divided (`ppo.critic.normalization`)."""
+
+    @property
+    def disagreement_shares(self) -> dict[str, float]:
+        """The shares of the tokens that the disagreement of several critics has chosen, as metrics."""
+        mask_BR, found = self.scored.batch.mask_BR, dict[str, float]()
+        if self.masked_BR is not None:
+            found["policy/masked_advantages"] = float(self.masked_BR[mask_BR].float().mean())
+        if self.entropy_kept_BR is not None:
+            found["policy/filtered_entropy"] = 1 - float(self.entropy_kept_BR[mask_BR].float().mean())
+        return found
 
 
 def learnable(scored: ScoredBatch, spec: PPOSpec, optimal_values: Sequence[float] | None = None) -> ScoredBatch | None:
@@ -82,17 +102,30 @@ def build_experience(
     if spec.shaping.whiten_rewards:
         rewards_BR = scaled_to_unit_variance(rewards_BR, mask_BR)
     if critic is None:
-        values_BR = None
+        values_BR = heads = None
         advantages_BR, returns_BR = _against_a_baseline(rewards_BR, mask_BR, spec, optimal_values, scored.rows)
     else:
-        values_BR, after_B = _values(critic, scored, context)
+        values_BR, after_B, heads = _values(critic, scored, context)
         lam = policy_lambda(scored.batch.completion_lengths_B, spec)
         advantages_BR, returns_BR = gae(rewards_BR, values_BR, mask_BR, spec.advantage.gamma, lam, after_B)
         if (critic_lam := spec.critic_lambda) is not None:
             _, returns_BR = gae(rewards_BR, values_BR, mask_BR, spec.advantage.gamma, critic_lam, after_B)
     if spec.advantage.normalize == "whiten":
         advantages_BR = masked_whiten(advantages_BR, mask_BR)
-    return Experience(scored, shaped_B, rewards_BR, values_BR, advantages_BR, returns_BR)
+    found = Experience(scored, shaped_B, rewards_BR, values_BR, advantages_BR, returns_BR, heads)
+    return found if heads is None or spec.critic.heads is None else _by_disagreement(found, heads, spec.critic.heads)
+
+
+def _by_disagreement(experience: Experience, heads: HeadValues, spec: CriticHeadsSpec) -> Experience:
+    """Drop the advantages on which the critics agree most, and the entropy bonus where they agree least."""
+    mask_BR, advantages_BR = experience.scored.batch.mask_BR, experience.advantages_BR
+    masked_BR = kept_BR = None
+    if spec.mask_advantages is not None:
+        masked_BR = lowest(heads.disagreement_BR, mask_BR, spec.mask_advantages)
+        advantages_BR = advantages_BR.masked_fill(masked_BR, 0.0)
+    if spec.filter_entropy is not None:
+        kept_BR = ~highest(heads.disagreement_BR, mask_BR, spec.filter_entropy)
+    return replace(experience, advantages_BR=advantages_BR, entropy_kept_BR=kept_BR, masked_BR=masked_BR)
 
 
 def _shaped(scored: ScoredBatch, spec: PPOSpec, scale: float) -> tuple[Tensor, Tensor | None]:
@@ -105,17 +138,32 @@ def _shaped(scored: ScoredBatch, spec: PPOSpec, scale: float) -> tuple[Tensor, T
     return ends_B, None if tokens_BR is None else shaped_tokens(tokens_BR, finished_B, spec.shaping, scale)
 
 
-def _values(critic: Model, scored: ScoredBatch, context: PPOContext) -> tuple[Tensor, Tensor | None]:
-    """V before each token (B, R). With `bootstrap_truncated`, also V after the last token of each cut-off response (B,)."""
-    batch, size, world = scored.batch, BatchLimits.from_spec(context.spec), context.world
-    if not context.spec.advantage.bootstrap_truncated:
-        with present(critic):
-            return forward_in_parts(lambda part: completion_values(critic, part), batch, size, world), None
+def _values(critic: Model, scored: ScoredBatch, context: PPOContext) -> tuple[Tensor, Tensor | None, HeadValues | None]:
+    """V before each token (B, R), and the values of each of several critics.
+
+    With `bootstrap_truncated`, also V after the last token of each cut-off response (B,).
+    """
+    batch, spec, size = scored.batch, context.spec, BatchLimits.from_spec(context.spec)
+    several, bootstraps = spec.critic.heads, spec.advantage.bootstrap_truncated
+
+    def forward(part: Batch) -> Tensor:
+        if bootstraps:
+            return state_values(critic, part, scalar_head if several is None else learned_outputs)
+        return completion_values(critic, part) if several is None else value_outputs(critic, part)
+
     with present(critic):
-        states_BS = forward_in_parts(lambda part: state_values(critic, part), batch, size, world)
-    after_B = states_BS.gather(1, batch.completion_lengths_B[:, None]).squeeze(1)
-    before_BR = torch.where(batch.mask_BR, states_BS[:, :-1], torch.zeros_like(states_BS[:, :-1]))
-    return before_BR, torch.where(scored.finished_B, torch.zeros_like(after_B), after_B)
+        states = forward_in_parts(forward, batch, size, context.world)
+    before, heads, after_B = states, None, None
+    if bootstraps:
+        mask = batch.mask_BR if several is None else batch.mask_BR[..., None]
+        before = torch.where(mask, states[:, :-1], torch.zeros_like(states[:, :-1]))
+    if several is not None:
+        heads = HeadValues(before, owners(scored, spec, several))
+        before, states = heads.mean_BR, states.mean(-1)
+    if bootstraps:
+        after_B = states.gather(1, batch.completion_lengths_B[:, None]).squeeze(1)
+        after_B = torch.where(scored.finished_B, torch.zeros_like(after_B), after_B)
+    return before, after_B, heads
 
 
 def policy_lambda(lengths_B: Tensor, spec: PPOSpec) -> float | Tensor:

@@ -152,6 +152,10 @@ def option_metrics(experience: Experience, spec: PPOSpec, state: PPOState, kl_co
         values["objective/shaped_scores"] = float(experience.shaped_B.mean())
     if shaping.normalize == "running":
         values["objective/score_scale"] = state.scale.deviation
+    if experience.heads is not None:
+        values |= experience.disagreement_shares
+    if spec.normalizes_values:
+        values |= {"val/target_mean": state.value_units.mean, "val/target_std": state.value_units.deviation}
     if spec.kl.controller != "fixed":
         values["objective/kl_coef"] = kl_coef
     if (positive := spec.positive_examples) is not None:

@@ -68,6 +68,7 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
                     score_scale=state.scale.deviation,
                     optimal_values=state.optimal_values_at(learned.of(rollout.rows)),
                 )
+                experience = state.in_value_units(experience, context)
                 metrics |= memory.reached("score")
 
                 # update

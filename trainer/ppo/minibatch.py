@@ -19,6 +19,7 @@ from trainer.models.sequences import (
 from trainer.models.value_bins import bin_loss, outside
 from trainer.optim.learner import require_finite_number
 from trainer.optim.micro_batches import BatchLimits
+from trainer.ppo.critic_heads import of_owners
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import KLCoefficients, kl_loss
 from trainer.ppo.learners import Learners
@@ -43,14 +44,19 @@ class MicroBatch:
     reference_logprobs_BR: Tensor
     advantages_BR: Tensor
     old_values_BR: Tensor | None
+    """Those of the critic that learns from the response."""
     returns_BR: Tensor
     sampler_logprobs_BR: Tensor | None
+    entropy_kept_BR: Tensor | None = None
+    owners_B: Tensor | None = None
+    """The one of several critics that learns from each response."""
 
     @classmethod
     def select(cls, experience: Experience, rows: Sequence[int]) -> "MicroBatch":
         """Take these rows of the experience."""
         scored, batch = experience.scored, experience.scored.batch.select(rows)
         mask_BR, rows_B = batch.mask_BR, on_device(rows, experience.advantages_BR.device)
+        heads = experience.heads
 
         def cut(values_BR: Tensor) -> Tensor:
             return values_BR[rows_B, : mask_BR.shape[1]]
@@ -64,9 +70,11 @@ class MicroBatch:
             cut_any(scored.old_logprobs_BR),
             cut(scored.reference_logprobs_BR),
             cut(experience.advantages_BR),
-            cut_any(experience.values_BR),
+            cut_any(experience.values_BR if heads is None else heads.own_BR),
             cut(experience.returns_BR),
             cut_any(scored.sampler_logprobs_BR),
+            cut_any(experience.entropy_kept_BR),
+            None if heads is None else heads.owners_B[rows_B],
         )
 
 
@@ -210,6 +218,7 @@ class Minibatch:
             kl = self.mean.share(kl_BR * weights_BR, mask_BR, where)
             loss, metrics["kl_loss"] = loss + self.coefficients.reference * kl, kl.detach()
         if spec.entropy_coef:
+            kept_BR = kept_BR if part.entropy_kept_BR is None else kept_BR * part.entropy_kept_BR
             loss = loss - spec.entropy_coef * self.mean.share(entropy_BR * kept_BR, mask_BR, where)
         if self.spec.positive_examples is not None and self.positive_mean is not None:
             imitation = self.positive_mean.share(-logprobs_BR, mask_BR, where)
@@ -244,12 +253,16 @@ class Minibatch:
         """Return the value loss of a critic's `value_outputs`, and its metrics."""
         assert part.old_values_BR is not None  # there is a critic
         critic = self.spec.critic
+        if part.owners_B is not None:
+            outputs = of_owners(outputs, part.owners_B)
         if (bins := critic.classification) is not None:
             loss_BR, counted_BR = bin_loss(outputs, part.returns_BR, bins), outside(part.returns_BR, bins)
         else:
-            loss_BR, counted_BR = value_loss(
-                outputs, part.old_values_BR, part.returns_BR, part.mask_BR, critic.value_clip_range
-            )
+            # in units of σ: μ cancels in the errors
+            scale, clip_range = self.experience.value_scale, critic.value_clip_range
+            clip_range = None if clip_range is None else clip_range * scale
+            loss_BR, counted_BR = value_loss(outputs, part.old_values_BR, part.returns_BR, part.mask_BR, clip_range)
+            loss_BR = loss_BR / scale**2
         loss = self.token_mean.share(loss_BR, part.mask_BR, where)
         share = self.token_mean.share(counted_BR.float(), part.mask_BR, where)
         return loss, {"value_loss": loss.detach(), "value_clipfrac" if bins is None else "outside_bins": share}

@@ -20,6 +20,7 @@ from trainer.models import Model, present
 from trainer.models.rounding import HARMLESS, Gap, Tolerance, gap, tolerance
 from trainer.models.sequences import Batch, completion_logprobs, completion_values, sequence_scores
 from trainer.optim.micro_batches import BatchLimits
+from trainer.ppo.critic_heads import HeadValues, owners
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
@@ -173,7 +174,7 @@ def _check_ratio(
     sampled: SelfTestBatch, context: PPOContext, learners: Learners, allowed: Tolerance
 ) -> dict[str, float]:
     """The first optimizer steps, which take gradients in micro-batches, must compute what `score` recorded."""
-    experience, worst, mean_ratio = _experience(sampled, context.models.critic), 0.0, 1.0
+    experience, worst, mean_ratio = _experience(sampled, context), 0.0, 1.0
     for rows in minibatches(len(sampled.batch), context.spec, 0, context.seed):
         with torch.enable_grad():
             minibatch = Minibatch.select(experience, rows, context.spec, KLCoefficients(0.0, 0.0))
@@ -193,7 +194,7 @@ def _check_ratio(
     return {"ratio off by": abs(mean_ratio - 1)}
 
 
-def _experience(sampled: SelfTestBatch, critic: Model | None) -> Experience:
+def _experience(sampled: SelfTestBatch, context: PPOContext) -> Experience:
     """The responses in the form of an update's input, with nothing to learn: every score and advantage is 0."""
     zeros_BR, zeros_B = torch.zeros_like(sampled.logprobs_BR), torch.zeros_like(sampled.logprobs_BR[:, 0])
     scored = ScoredBatch(
@@ -207,7 +208,10 @@ def _experience(sampled: SelfTestBatch, critic: Model | None) -> Experience:
         zeros_B,
         {},
     )
-    return Experience(scored, zeros_B, zeros_BR, None if critic is None else zeros_BR, zeros_BR, zeros_BR)
+    values_BR, heads, several = None if context.models.critic is None else zeros_BR, None, context.spec.critic.heads
+    if several is not None:
+        heads = HeadValues(zeros_BR[..., None].expand(-1, -1, several.count), owners(scored, context.spec, several))
+    return Experience(scored, zeros_B, zeros_BR, values_BR, zeros_BR, zeros_BR, heads)
 
 
 def _check_padding(what: str, forward: Forward, batch: Batch, mask_BX: Tensor, allowed: Tolerance) -> dict[str, float]:

@@ -11,6 +11,7 @@ from trainer.hangs import phase
 from trainer.health import Monitor
 from trainer.models import Model
 from trainer.ppo.critic_card import card_metrics, critic_card
+from trainer.ppo.critic_heads import refuse_idle_heads
 from trainer.ppo.health import HealthCallback
 from trainer.ppo.iteration_log import token_tables
 from trainer.ppo.learners import Learners
@@ -66,6 +67,7 @@ class PPOStage:
         self.context = context = replace(context, spec=spec, models=replace(models, sampler=sampler))
         self.state = PPOState.initial(spec, Monitor(session.spec.health, spec))
         self.health = HealthCallback(session, self.state.history, data.held_out.spec.keep_best)
+        refuse_idle_heads(data.prompts, spec.critic.heads)
         self.producer = RolloutProducer(context, data.prompts)
         self.pretraining = Pretraining.build(context, data.texts)
         self.evaluation = Evaluation(session, context, data.held_out)

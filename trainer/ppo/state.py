@@ -6,7 +6,7 @@ moments, a moving reference, the adaptive coefficients, the history of the run, 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from trainer.errors import ModelError
 from trainer.events import CurvePoint, finite
 from trainer.health import Monitor
 from trainer.models import Model
+from trainer.models.value_units import ValueUnits, change_units, set_units
+from trainer.ppo.experience import Experience
 from trainer.ppo.kl import (
     AdaptedCoefficient,
     KLCoefficients,
@@ -131,6 +133,8 @@ class PPOState:
     """Optimizer steps that remain at a cut learning rate (`ppo.guards.lr_cut_kl`)."""
     scale: RunningScale = field(default_factory=RunningScale)
     """Spread of all scores so far."""
+    value_units: ValueUnits = field(default_factory=ValueUnits)
+    """μ and σ of the critic's targets so far, if they are normalised."""
     optimal_values: list[float | None] = field(default_factory=list)
     """V* of each training prompt, if the baseline is "optimal_value"; else empty. None: no response had a value."""
     refits: int = 0
@@ -186,6 +190,20 @@ class PPOState:
         if spec.rate_adapts and old_kl is not None and math.isfinite(old_kl):
             self.rate = self.rate.adapted_to(adapted_rate(self.rate.value, old_kl, spec.adaptive_rate))
 
+    def in_value_units(self, experience: Experience, context: PPOContext) -> Experience:
+        """Add the critic's targets to their moments, and rescale the critic's head. Return the experience with the new σ.
+
+        Every process has the whole batch, so all take the same step. Without `ppo.critic.normalization` nothing changes.
+        """
+        normalization = context.spec.critic.normalization
+        if not context.spec.normalizes_values or normalization is None:
+            return experience
+        targets = experience.returns_BR[experience.scored.batch.mask_BR].cpu().double().numpy()
+        old = self.value_units
+        self.value_units = old.with_batch(float(targets.mean()), float(targets.var()), normalization.rate)
+        change_units(context.models.critic, old, self.value_units)
+        return replace(experience, value_scale=self.value_units.deviation)
+
     def optimal_values_at(self, rows: Sequence[int]) -> list[float] | None:
         """V* of these training prompts, NaN where it is unknown; None if it is not the baseline."""
         if not self.optimal_values:
@@ -226,6 +244,8 @@ class PPOState:
         numbers = in_present_format(load_numbers(checkpoint), checkpoint)
         self.history.restore(numbers["history"])
         self._restore_numbers(numbers["state"])
+        if context.spec.normalizes_values:
+            set_units(context.models.critic, self.value_units)
         reward_model = context.models.reward_model
         if self.refits and reward_model is not None:
             _load_weights(reward_model, load_optimizer(checkpoint, "reward_model"))
@@ -233,7 +253,7 @@ class PPOState:
 
     def _to_json(self) -> dict[str, Any]:
         values = {name: value for name, value in vars(self).items() if name != "history"}
-        parts = {name: asdict(values[name]) for name in ("kl_coef", "old_kl_beta", "rate", "scale")}
+        parts = {name: asdict(values[name]) for name in ("kl_coef", "old_kl_beta", "rate", "scale", "value_units")}
         return values | parts | {"pairs": [asdict(pair) for pair in self.pairs]}
 
     def _restore_numbers(self, stored: dict[str, Any]) -> None:
@@ -243,6 +263,7 @@ class PPOState:
             self.rate = _coefficient(stored["rate"])
         self.cut_steps_left, self.refits = stored["cut_steps_left"], stored["refits"]
         self.scale = RunningScale(**stored["scale"])
+        self.value_units = ValueUnits(**stored.get("value_units", {}))  # an earlier release stored none
         self.optimal_values = stored["optimal_values"]
         self.pairs = [TokenizedPair(**pair) for pair in stored["pairs"]]
 

@@ -262,7 +262,9 @@ def forward_in_parts(
     found: list[Tensor] = [batch.prompt_lengths_B] * len(mine)  # each entry is replaced below
     for rows in limits(at_once).split([batch.lengths[row] for row in mine]):
         part = batch.select([mine[index] for index in rows])
-        values = torch.nn.functional.pad(forward(part), (0, width - part.mask_BR.shape[1]))
+        found_BR = forward(part)
+        sizes = (0, 0) * (found_BR.dim() - 2)  # vectors keep theirs
+        values = torch.nn.functional.pad(found_BR, (*sizes, 0, width - part.mask_BR.shape[1]))
         for at, row_R in zip(rows, values, strict=True):
             found[at] = row_R
     return world.gather_rows(torch.stack(found) if found else None, mine, len(batch), device)

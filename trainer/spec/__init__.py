@@ -16,9 +16,11 @@ from trainer.spec.ppo_advantage import (
     CriticSpec,
     OptimalValueSpec,
     ValueClassificationSpec,
+    ValueNormalizationSpec,
     ValuePretrainingSpec,
 )
 from trainer.spec.ppo_correction import CorrectionSpec
+from trainer.spec.ppo_critics import CriticHeadsSpec
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
@@ -63,6 +65,7 @@ __all__ = [
     "CheckpointSpec",
     "ClassifierReward",
     "CorrectionSpec",
+    "CriticHeadsSpec",
     "CriticSpec",
     "DPOSpec",
     "DataSpec",
@@ -116,6 +119,7 @@ __all__ = [
     "TrackingSpec",
     "TrackioTracker",
     "ValueClassificationSpec",
+    "ValueNormalizationSpec",
     "ValuePretrainingSpec",
     "WandbTracker",
     "reward_names",

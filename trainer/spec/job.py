@@ -205,6 +205,18 @@ class JobSpec(Section):
         return self
 
     @model_validator(mode="after")
+    def _a_normalized_critic_needs_float32(self) -> "JobSpec":
+        ppo, whole = self.ppo, self.ppo.has_separate_critic and self.ppo.critic.train != "adapters"
+        narrow = whole and self.model.trained_weights == "bfloat16"  # heads beside adapters are in float32
+        if "ppo" in self.stages and ppo.normalizes_values and narrow:
+            raise ValueError(
+                '`ppo.critic.normalization` with `model.trained_weights` = "bfloat16": the rescaled head would be rounded to 8 '
+                'bits, which changes the values it must keep. Set `model.trained_weights` = "float32", or `ppo.critic.train` = '
+                '"adapters"'
+            )
+        return self
+
+    @model_validator(mode="after")
     def _gpu_memory_needs_a_gpu(self) -> "JobSpec":
         if self.runtime.device == "cpu" and self.resources.gpu_memory_gib is not None:
             raise ValueError('`resources.gpu_memory_gib` has no effect with `runtime.device` = "cpu"')

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, Change
 from trainer.spec.nulls import is_null
 from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec, ValuePretrainingSpec
+from trainer.spec.ppo_critics import refuse_unfit_heads
 from trainer.spec.ppo_loss import LOSS_KINDS, GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
@@ -186,6 +187,7 @@ class PPOSpec(OptimizerSpec):
             )
         if self.online is not None and self.online.rounds > self.steps:
             raise ValueError(f"`online.rounds` ({self.online.rounds}) must not be more than `steps` ({self.steps})")
+        refuse_unfit_heads(self)
         self._policy_loss_fits()
         self._correction_fits()
         self._staleness_fits()
@@ -321,6 +323,11 @@ class PPOSpec(OptimizerSpec):
     def critic_lambda(self) -> float | None:
         """λ of the critic's targets, if it is named apart from the policy's."""
         return 1.0 if self.critic.targets == "monte_carlo" else self.advantage.critic_lambda
+
+    @property
+    def normalizes_values(self) -> bool:
+        """Whether the critic learns normalised returns."""
+        return self.uses_critic and self.critic.normalization is not None
 
     @property
     def has_value_head(self) -> bool:

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, LiveKnob
 from trainer.spec.model import AdapterSpec, LoraSpec, ModelSpec
 from trainer.spec.nulls import with_nulls
+from trainer.spec.ppo_critics import CriticHeadsSpec
 from trainer.spec.section import Countable, Fraction, LearningRate, Positive, PositiveInt, Schedule, Section
 
 if TYPE_CHECKING:
@@ -118,6 +119,13 @@ class ValueClassificationSpec(Section):
         return (self.high - self.low) / (self.bins - (self.target == "two_hot"))
 
 
+class ValueNormalizationSpec(Section):
+    """PopArt (van Hasselt et al. 2016, arXiv 1602.07714): the critic learns normalised returns, with the running mean μ and standard deviation σ of its targets. When these move, the head is rescaled so that no value changes."""
+
+    rate: Annotated[float, Field(gt=0, le=1)] = 0.1
+    """β: share of the newest batch in the mean and the second moment. The first batches count more, so that the moments are weighted means of the targets so far."""
+
+
 class CriticSpec(Section):
     """The value function of `advantage.estimator` = "gae"."""
 
@@ -147,8 +155,12 @@ class CriticSpec(Section):
     """The returns that the critic learns. `lambda_returns`: TD(λ), with `advantage.critic_lambda` or else the policy's λ. `monte_carlo`: the discounted rewards to come, as with `critic_lambda` = 1."""
     classification: Annotated[ValueClassificationSpec | None, BETWEEN_STAGES] = None
     """Value loss by classification. Left out: the squared error."""
+    normalization: Annotated[ValueNormalizationSpec | None, BETWEEN_STAGES] = None
+    """Value normalisation by PopArt. Left out: the critic learns returns in their own units."""
+    heads: Annotated[CriticHeadsSpec | None, BETWEEN_STAGES] = None
+    """Several critics as heads of one backbone. Left out: one critic."""
     value_clip_range: Annotated[Positive | None, MID_STAGE] = 0.2
-    """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default."""
+    """New values are clipped to within this distance of the old ones; with `normalization` in units of σ. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default."""
     warmup_steps: Annotated[int, Field(ge=0), Countable, BETWEEN_STAGES] = 0
     """First iterations of `ppo.steps` in which only the critic learns."""
     pretraining: Annotated[ValuePretrainingSpec | None, BETWEEN_STAGES] = None
@@ -197,6 +209,11 @@ class CriticSpec(Section):
                 "`value_clip_range` clips a value, but `classification` compares whole distributions: leave out one of the two, or "
                 "set `value_clip_range` to null"
             )
+        if self.classification is not None and self.normalization is not None:
+            raise ValueError(
+                "`normalization` rescales a scalar head, but `classification` has an output per bin of a fixed range and a loss "
+                "that is bounded already: leave out one of the two"
+            )
         for field in ("last_layers", "adapters"):
             if self.train != field:
                 self.refuse_idle([field], f'without `train` = "{field}"')
@@ -210,7 +227,13 @@ class CriticSpec(Section):
     @property
     def has_own_parts(self) -> bool:
         """Whether a separate critic differs in its parts from a reward model of which all parameters learn."""
-        return self.has_frozen_parts or (self.kind == "separate" and self.classification is not None)
+        own_head = any(part is not None for part in (self.classification, self.normalization, self.heads))
+        return self.has_frozen_parts or (self.kind == "separate" and own_head)
+
+    @property
+    def count(self) -> int:
+        """The number of critics."""
+        return 1 if self.heads is None else self.heads.count
 
     def adapted(self, model: ModelSpec) -> ModelSpec:
         """The settings of the model of a critic that learns by adapters of its own."""

@@ -8,8 +8,7 @@ from pathlib import Path
 from trainer.errors import ModelError
 from trainer.hangs import phase
 from trainer.models import Model, ModelBuilder, WeightUse, builder_for, dtype_of, load_tokenizer, set_stops
-from trainer.models.heads import ValueHead
-from trainer.models.value_bins import give_bins
+from trainer.models.builders import new_value_head
 from trainer.rewards.base import RewardContext, Rewards
 from trainer.rewards.build import build
 from trainer.rewards.judges import Judge, load_judge
@@ -88,9 +87,7 @@ class ModelFactory:
             policy,
             models.get("reference", initial),
             initial,
-            give_bins(ValueHead(policy), self.spec.ppo.critic.classification)
-            if self.spec.ppo.has_value_head
-            else models.get("critic"),
+            new_value_head(policy, self.spec.ppo.critic) if self.spec.ppo.has_value_head else models.get("critic"),
             self._rewards(own),
             own,
             self.session.world,

@@ -53,7 +53,10 @@ CRITIC_APART = {
     "stages": ["ppo"],
     "ppo": {
         "minibatches": 3, "micro_batch_size": 2, "advantage": {"critic_lambda": 1.0, "length_adaptive": 0.4},
-        "critic": {"epochs": 2, "minibatches": 1, "schedule": "cosine", "warmup_ratio": 0.5, "warmup_steps": 1},
+        "critic": {
+            "epochs": 2, "minibatches": 1, "schedule": "cosine", "warmup_ratio": 0.5, "warmup_steps": 1,
+            "heads": {"mask_advantages": 0.2},
+        },
     },
     "rewards": [LENGTH],
 }  # fmt: skip
@@ -62,7 +65,10 @@ CRITIC_PRETRAINED = {
     "stages": ["ppo"],
     "ppo": {
         "minibatches": 3, "micro_batch_size": 2, "steps": 2,
-        "critic": {"train": "all_but_attention", "epochs": 2, "pretraining": {"iterations": 3, "patience": 2}},
+        "critic": {
+            "train": "all_but_attention", "epochs": 2, "pretraining": {"iterations": 3, "patience": 2},
+            "normalization": {},
+        },
     },
     "rewards": [LENGTH],
 }  # fmt: skip

@@ -18,6 +18,7 @@ from trainer.events.critic_card import Critic
 from trainer.metrics import METRICS
 from trainer.ppo.advantages import gae
 from trainer.ppo.critic_card import card_metrics, critic_card
+from trainer.ppo.critic_heads import HeadValues
 from trainer.ppo.experience import Experience
 from trainer.rollout.batch import ScoredBatch
 from trainer.spec import PPOSpec
@@ -196,7 +197,9 @@ def test_a_bias_by_length_is_seen() -> None:
 
 def test_every_figure_is_a_metric_with_a_meaning() -> None:
     scored, values_BR = long_batch()
-    card = card_of(experience_of(scored, values_BR))
+    experience = experience_of(scored, values_BR)
+    two = HeadValues(torch.stack([values_BR, 2 * values_BR], -1), torch.zeros(len(values_BR), dtype=torch.long))
+    card = card_of(replace(experience, heads=two))
     found = card_metrics(card)
     assert found["critic/bias"] == pytest.approx(card.value - card.returns)
     assert found.keys() == {metric.name for metric in METRICS if metric.name.startswith("critic/")}

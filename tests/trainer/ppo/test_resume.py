@@ -16,6 +16,7 @@ from tests.trainer.stage_tools import new_codec, session_in, train_ppo
 from tests.trainer.tiny_models import llama
 from trainer.events import Message
 from trainer.models import load_policy, load_reward_model
+from trainer.models.builders import new_value_head
 from trainer.models.heads import ValueHead
 from trainer.models.value_bins import give_bins
 from trainer.rollout.context import PPOModels
@@ -38,6 +39,18 @@ CASES: dict[str, dict[str, Any]] = {
     "value head with warm-up": {"critic": {"kind": "value_head", "warmup_steps": 1}},
     "value head with bins": {"critic": {"kind": "value_head", "classification": BINS}},
     "critic with bins": {"critic": {"classification": BINS | {"target": "two_hot"}, "targets": "monte_carlo"}},
+    "normalised critic": {"critic": {"normalization": {"rate": 0.5}, "epochs": 3}},
+    "normalised value head": {"critic": {"kind": "value_head", "normalization": {}}},
+    "two normalised critics": {
+        "critic": {
+            "heads": {"mask_advantages": 0.2, "filter_entropy": 0.2},
+            "normalization": {},
+            "epochs": 2,
+            "minibatches": 3,
+        },
+        "policy_loss": {"entropy_coef": 0.01},
+    },
+    "critics of groups": {"critic": {"heads": {"divide": "responses"}}, "samples_per_prompt": 2},
     "decoupled gae": {"advantage": {"critic_lambda": 1.0, "length_adaptive": 0.4}},
     "two passes of the critic": {
         "epochs": 1,
@@ -79,6 +92,8 @@ MOVED: dict[str, Callable[[dict[str, Any]], bool]] = {
     ),
     "online": lambda saved: saved["refits"] == 1 and len(saved["pairs"]) > 0,
     "rate that follows the kl": lambda saved: saved["rate"]["value"] not in (0.0, saved["rate"]["origin"]["value"]),
+    "normalised critic": lambda saved: saved["value_units"]["batches"] == 2,
+    "normalised value head": lambda saved: saved["value_units"]["variance"] > 0,
     "a*-po": lambda saved: len(saved["optimal_values"]) == 6,
     "kl penalty to an adaptive target, reanchored, cosine": lambda saved: saved["old_kl_beta"]["value"] != 1.0,
 }
@@ -97,8 +112,10 @@ def cast_of(spec: PPOSpec, checkpoint: Path | None) -> PPOModels:
         return cast
     bins = spec.critic.classification
     if isinstance(cast.critic, ValueHead):
-        return replace(cast, critic=give_bins(ValueHead(cast.policy), bins))
-    critic = load_reward_model(checkpoint / "trainer_state" / "critic", several=bins is not None)
+        return replace(cast, critic=new_value_head(cast.policy, spec.critic))
+    critic = load_reward_model(
+        checkpoint / "trainer_state" / "critic", several=bins is not None or spec.critic.heads is not None
+    )
     return replace(cast, critic=give_bins(critic, bins))
 
 

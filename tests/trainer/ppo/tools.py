@@ -11,6 +11,8 @@ from trainer.models import Model, set_fresh
 from trainer.models.heads import ValueHead
 from trainer.models.sequences import Batch
 from trainer.models.value_bins import give_bins
+from trainer.models.value_heads import give_heads
+from trainer.models.value_units import give_units
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
@@ -44,10 +46,13 @@ def cast_for(spec: PPOSpec) -> PPOModels:
     """A policy, reference and reward model that all differ, and the critic that the spec asks for."""
     policy, reference, reward_model = llama(0), llama(2).requires_grad_(False), scorer(1).requires_grad_(False)
     critic: Model | None = scorer(3) if spec.uses_critic else None
-    if critic is not None and (spec.critic.kind == "value_head" or spec.critic.classification is not None):
+    plain = spec.critic.classification is None and spec.critic.normalization is None
+    if critic is not None and (spec.critic.kind == "value_head" or not plain):
         critic = ValueHead(policy) if spec.critic.kind == "value_head" else critic
-        give_bins(critic, spec.critic.classification)
+        give_units(give_bins(critic, spec.critic.classification), spec.critic.normalization is not None)
         set_fresh(critic.score, 4)  # a head that has learnt: a fresh one sends no gradient into the trunk
+    if critic is not None:
+        give_heads(critic, spec.critic.count)
     return PPOModels(policy, reference, reference, critic, scored_by(reward_model), reward_model)
 
 

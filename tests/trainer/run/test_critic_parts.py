@@ -56,3 +56,17 @@ def test_critic_with_bins_passes_the_self_test_and_learns(first: Path, tmp_path:
     assert found[0]["val/explained_var"] == pytest.approx(0, abs=1e-6) != found[1]["val/explained_var"]
     assert found[1]["loss/value_avg"] < found[0]["loss/value_avg"]
     assert [one["val/returns_outside_bins"] for one in found] == [0, 0]
+
+
+def test_normalised_critics_pass_the_self_test_and_learn(first: Path, tmp_path: Path) -> None:
+    """They begin as the run's reward model, agree at first, and differ once each has learned from its own prompts."""
+    critic = {"heads": {"mask_advantages": 0.25}, "normalization": {}, "learning_rate": 1e-2}
+    run(
+        tmp_path, ["reward_model", "ppo"], model=str(first / "sft"), reward_model={"batch_size": 32},
+        ppo={"steps": 2, "critic": critic, "log_token_tables": 1},
+    )  # fmt: skip
+    begin, later = (metrics_of(tmp_path)["ppo", step] for step in (1, 2))
+    assert begin["critic/disagreement"] == 0 == begin["policy/masked_advantages"]
+    assert later["critic/disagreement"] > 0 and later["critic/agreement"] < 1
+    assert 0.2 < later["policy/masked_advantages"] <= 0.25
+    assert begin["val/target_std"] > 0 and begin["val/target_mean"] != later["val/target_mean"]

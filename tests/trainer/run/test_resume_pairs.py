@@ -57,6 +57,17 @@ PPO_PARTS: dict[str, dict[str, Any]] = {
         "critic": {"classification": BINS | {"target": "two_hot"}, "train": "adapters", "adapters": {"rank": 2}},
     },
     "value head with bins": {"critic": {"kind": "value_head", "classification": BINS, "targets": "monte_carlo"}},
+    "normalised critic on adapters": {
+        "steps": 3,
+        "critic": {"normalization": {}, "train": "adapters", "adapters": {"rank": 2}, "pretraining": {"iterations": 2}},
+    },
+    "normalised value head": {"critic": {"kind": "value_head", "normalization": {"rate": 0.5}}},
+    "two critics on adapters": {
+        "policy_loss": {"entropy_coef": 0.01},
+        "critic": {
+            "heads": {"mask_advantages": 0.2, "filter_entropy": 0.2}, "train": "adapters", "adapters": {"rank": 2}, "epochs": 2,
+        },
+    },
     "critic with adapters": {"critic": {"train": "adapters", "adapters": {"rank": 2}}},
     "value pretraining": {
         "steps": 3, "critic": {"pretraining": {"iterations": 2}, "warmup_steps": 1, "train": "last_layers", "last_layers": 1},

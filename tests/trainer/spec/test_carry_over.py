@@ -49,6 +49,8 @@ def test_steps_up_to_a_checkpoint_may_be_value_pretraining() -> None:
         {"pretraining": {}},
         {"pretraining": {"patience": 2}},
         {"classification": {"low": 0, "high": 1}},
+        {"normalization": {}},
+        {"heads": {}},
     ],
     ids=str,
 )

@@ -30,6 +30,8 @@ from trainer.models.heads import Model, compute_in, store_as_computed
 from trainer.models.roles import Role
 from trainer.models.sequences import Batch
 from trainer.models.value_bins import give_bins
+from trainer.models.value_heads import give_heads
+from trainer.models.value_units import give_units
 from trainer.preflight.memory import layers
 from trainer.preflight.memory.live_bytes import assume_packs, attention_for
 from trainer.spec import CriticSpec, ModelSpec
@@ -199,7 +201,8 @@ class Blueprint:
     def _as_critic(self, model: Model, head: Head) -> Model:
         if self.critic is None or head == "policy":
             return model
-        return freeze(give_bins(model, self.critic.classification), self.critic)
+        model = give_heads(give_bins(model, self.critic.classification), self.critic.count)
+        return freeze(give_units(model, self.critic.normalization is not None), self.critic)
 
     def _frozen(self, head: Head) -> Model:
         if self.spec.lora is not None:

@@ -4319,6 +4319,16 @@ export interface components {
              */
             rank_last?: number | null;
             /**
+             * Disagreement
+             * @description Mean over the tokens of the standard deviation over several critics; none of one critic.
+             */
+            disagreement?: number | null;
+            /**
+             * Agreement
+             * @description Mean over the pairs of several critics of Spearman's correlation of their values over the tokens; none where the values of one are equal.
+             */
+            agreement?: number | null;
+            /**
              * By Position
              * @description Five equal parts of each response; those without a token are left out.
              */
@@ -4444,6 +4454,35 @@ export interface components {
             step: number | null;
             /** @description The event's own fields. */
             data: components["schemas"]["CriticCardData"];
+        };
+        /**
+         * CriticHeadsSpec
+         * @description Several critics as heads of one backbone (AsyPPO, Liu et al. 2025, arXiv 2510.01656). Each head learns from a part of the responses of its own. The value is the mean of the heads, and their standard deviation is the disagreement about a token.
+         */
+        CriticHeadsSpec: {
+            /**
+             * Count
+             * @description Number of heads, which all begin as the same one.
+             * @default 2
+             */
+            count: number;
+            /**
+             * Divide
+             * @description `prompts`: a prompt and all its responses belong to one head, by a hash of the prompt's tokens. `responses`: those to each prompt are dealt to the heads in turn, so that each head sees every prompt (the paper's group-level division).
+             * @default prompts
+             * @enum {string}
+             */
+            divide: "prompts" | "responses";
+            /**
+             * Mask Advantages
+             * @description The advantage is 0 for this share of the batch's tokens: those on which the heads disagree least. Left out: none.
+             */
+            mask_advantages?: number | null;
+            /**
+             * Filter Entropy
+             * @description The entropy bonus leaves out this share of the batch's tokens: those on which the heads disagree most. Left out: none.
+             */
+            filter_entropy?: number | null;
         };
         /**
          * CriticLength
@@ -4591,9 +4630,13 @@ export interface components {
             targets: "lambda_returns" | "monte_carlo";
             /** @description Value loss by classification. Left out: the squared error. */
             classification?: components["schemas"]["ValueClassificationSpec"] | null;
+            /** @description Value normalisation by PopArt. Left out: the critic learns returns in their own units. */
+            normalization?: components["schemas"]["ValueNormalizationSpec"] | null;
+            /** @description Several critics as heads of one backbone. Left out: one critic. */
+            heads?: components["schemas"]["CriticHeadsSpec"] | null;
             /**
              * Value Clip Range
-             * @description New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default.
+             * @description New values are clipped to within this distance of the old ones; with `normalization` in units of σ. Null (in TOML: false) turns value clipping off. With `classification` it must be null, which is then the default.
              * @default 0.2
              */
             value_clip_range: number | null;
@@ -4795,7 +4838,7 @@ export interface components {
             batch_size: number;
             /**
              * Beta
-             * @description β: how strongly the policy is held to the reference; of `simpo`, the scale of the mean log-probabilities. Left out: 0.1, but with `loss` = "simpo" 2, as in the paper (2 to 2.5). The job's stored spec holds the number.
+             * @description β: how strongly the policy is held to the reference; of `simpo`, the scale of the mean log-probabilities. A spec with `loss` = "simpo" must name it; the paper takes 2 to 2.5.
              * @default 0.1
              */
             beta: number;
@@ -14510,6 +14553,18 @@ export interface components {
              * @default 0.75
              */
             sigma: number;
+        };
+        /**
+         * ValueNormalizationSpec
+         * @description PopArt (van Hasselt et al. 2016, arXiv 1602.07714): the critic learns normalised returns, with the running mean μ and standard deviation σ of its targets. When these move, the head is rescaled so that no value changes.
+         */
+        ValueNormalizationSpec: {
+            /**
+             * Rate
+             * @description β: share of the newest batch in the mean and the second moment. The first batches count more, so that the moments are weighted means of the targets so far.
+             * @default 0.1
+             */
+            rate: number;
         };
         /**
          * ValuePretrainingSpec

@@ -95,6 +95,15 @@ const unranked = (card: CriticCard): string =>
     ? ""
     : "Values or scores of the last tokens are all equal, so they rank nothing.";
 
+/** The figures of several critics; none of one. */
+const severalOf = ({ disagreement, agreement }: CriticCard): readonly (readonly [string, string])[] =>
+  typeof disagreement === "number"
+    ? [
+        ["Disagreement of the critics", measured(disagreement)],
+        ["Their rank correlation", measured(agreement)],
+      ]
+    : [];
+
 /** The figures of a card beside its tables, by their labels. */
 export const figuresOf = (card: CriticCard): readonly (readonly [string, string])[] => [
   ["Skill", percent(card.skill)],
@@ -105,6 +114,7 @@ export const figuresOf = (card: CriticCard): readonly (readonly [string, string]
   ["Spread of the returns", measured(card.returns_std)],
   ["TD error", measured(card.td_error)],
   ["Calibration error", measured(card.calibration_error)],
+  ...severalOf(card),
   ["Rank correlation, first token", measured(card.rank_first)],
   ["middle", measured(card.rank_middle)],
   ["last", measured(card.rank_last)],
