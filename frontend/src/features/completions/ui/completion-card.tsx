@@ -91,7 +91,9 @@ export function Figures({ sample }: { sample: Sample }) {
         })}
       </dl>
       {typeof sample.policy_step === "number" && (
-        <span title="Steps that the policy had taken when it sampled the response">policy of step {sample.policy_step}</span>
+        <span title="Steps that the policy had taken when it sampled the response">
+          policy of step {sample.policy_step}
+        </span>
       )}
       {sample.held_out && <span title="Its prompt is logged at every evaluation">held out</span>}
       {sample.finished === true && <span title="The response ended with an EOS token">EOS</span>}
