@@ -111,10 +111,10 @@ def _default(field: Schema, required: bool, is_section: bool) -> str:
     if required:
         return "**required**"
     value = field.get("default")
-    if is_section and (value is not None or "default" not in field):
-        return "all defaults"
     if value is None:
         return "left out" if "default" in field else "empty"
+    if is_section:
+        return "all defaults"
     if isinstance(value, dict):
         return "; ".join(f"`{key}` `{number(part)}`" for key, part in value.items())
     if isinstance(value, list):

@@ -133,6 +133,14 @@ class RuntimeSpec(Section):
         return self
 
 
+def _with_auto(schema: dict[str, Any]) -> None:
+    """Give the section's default in the JSON schema the schedule that a spec may leave out, not the one that it resolves to.
+
+    The dashboard's form leaves out values that equal the default.
+    """
+    schema["default"]["lr_schedule"] = "auto"
+
+
 class JobSpec(Section):
     """One RLHF run: by default SFT → reward model → PPO → evaluation; any of them alone by `stages`."""
 
@@ -157,7 +165,7 @@ class JobSpec(Section):
     """Direct preference optimisation."""
     kto: KTOSpec = KTOSpec()
     """Kahneman-Tversky optimisation."""
-    ppo: PPOSpec = Field(default_factory=PPOSpec)
+    ppo: Annotated[PPOSpec, Field(json_schema_extra=_with_auto)] = PPOSpec()
     """The policy's optimisation."""
     rewards: Annotated[tuple[RewardSpec, ...], Change("anytime", in_optimal_values=True), MAIN] = ()
     """PPO maximises the weighted sum of these. Left out: the reward model trained in this run."""

@@ -17,8 +17,7 @@ from trainer.spec.section import STAGES, Section, StageName
 from trainer.spec.stages import OptimizerSpec
 
 _DECLARED: dict[StageName, dict[FieldPath, LiveKnob]] = {
-    stage: facts_of(type(JobSpec.model_fields[stage].get_default(call_default_factory=True)), LiveKnob)
-    for stage in STAGES
+    stage: facts_of(type(JobSpec.model_fields[stage].default), LiveKnob) for stage in STAGES
 }
 _PATHS = {knob.name: path for knobs in _DECLARED.values() for path, knob in knobs.items()}
 KNOBS = {knob.name: knob for knobs in _DECLARED.values() for knob in knobs.values()}

@@ -8003,8 +8003,111 @@ export interface components {
              *     }
              */
             kto: components["schemas"]["KTOSpec"];
-            /** @description The policy's optimisation. */
-            ppo?: components["schemas"]["PPOSpec"];
+            /**
+             * @description The policy's optimisation.
+             * @default {
+             *       "learning_rate": 0.000003,
+             *       "lr_schedule": "auto",
+             *       "warmup_ratio": 0.03,
+             *       "weight_decay": 0,
+             *       "max_grad_norm": 1,
+             *       "optimizer": "adamw",
+             *       "offload_optimizer": false,
+             *       "save_every": 10,
+             *       "steps": 100,
+             *       "batch_size": 64,
+             *       "samples_per_prompt": 1,
+             *       "epochs": 4,
+             *       "minibatches": 4,
+             *       "adaptive_rate": {
+             *         "factor": 1.5,
+             *         "maximum": 0.01,
+             *         "minimum": 1e-7,
+             *         "target": 0.03
+             *       },
+             *       "adam_eps": 0.00001,
+             *       "max_new_tokens": 64,
+             *       "stop": [],
+             *       "temperature": 1,
+             *       "rollout": {
+             *         "asynchronous": false,
+             *         "correction": {
+             *           "denominator": "old",
+             *           "epsilon_high": 1,
+             *           "epsilon_low": 0.5,
+             *           "kind": "auto"
+             *         },
+             *         "decode": "auto",
+             *         "engine": "built_in",
+             *         "gpu_memory_utilization": 0.3,
+             *         "importance_cap": "auto",
+             *         "logprobs": "recomputed"
+             *       },
+             *       "advantage": {
+             *         "baseline": "none",
+             *         "bootstrap_truncated": false,
+             *         "estimator": "gae",
+             *         "gae_lambda": 0.95,
+             *         "gamma": 1,
+             *         "normalize": "whiten"
+             *       },
+             *       "policy_loss": {
+             *         "aggregation": "token_mean",
+             *         "beta": 1,
+             *         "clip_range": 0.2,
+             *         "entropy_coef": 0,
+             *         "kind": "clipped"
+             *       },
+             *       "critic": {
+             *         "coef": 0.1,
+             *         "initial": "auto",
+             *         "kind": "separate",
+             *         "learning_rate": 0.00001,
+             *         "targets": "lambda_returns",
+             *         "train": "all",
+             *         "value_clip_range": 0.2,
+             *         "warmup_steps": 0
+             *       },
+             *       "kl": {
+             *         "coef": 0.05,
+             *         "controller": "fixed",
+             *         "estimator": "k1",
+             *         "final_coef": 0,
+             *         "horizon": 10000,
+             *         "placement": "reward",
+             *         "target": 6,
+             *         "unbiased_gradient": true
+             *       },
+             *       "reference": {
+             *         "decay": 0.995,
+             *         "every": 1,
+             *         "update": "fixed"
+             *       },
+             *       "shaping": {
+             *         "length_free": 0,
+             *         "length_penalty": 0,
+             *         "missing_eos": "subtract",
+             *         "missing_eos_penalty": 1,
+             *         "normalize": "none",
+             *         "overlong_penalty": 1,
+             *         "whiten_rewards": false
+             *       },
+             *       "guards": {
+             *         "lr_cut_factor": 0.5,
+             *         "lr_cut_steps": 100
+             *       },
+             *       "optimal_value": {
+             *         "beta": 0.5,
+             *         "samples": 8
+             *       },
+             *       "self_test": true,
+             *       "eval_every": 10,
+             *       "log_samples": 8,
+             *       "log_token_tables": 4,
+             *       "log_held_out": 8
+             *     }
+             */
+            ppo: components["schemas"]["PPOSpec"];
             /**
              * Rewards
              * @description PPO maximises the weighted sum of these. Left out: the reward model trained in this run.

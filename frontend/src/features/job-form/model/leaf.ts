@@ -14,6 +14,8 @@ export function leafText(leaf: Leaf, value: Json | undefined): string {
     const text = value.join(", ");
     return reserved(leaf, text) ? JSON.stringify(value) : text;
   }
+  if (leaf.kind === "integers" && Array.isArray(value) && value.every((one) => typeof one === "number"))
+    return value.length ? value.join(", ") : "[]";
   if (typeof value === "object") return JSON.stringify(value);
   return leaf.kind === "text" && typeof value === "string" && isQuoted(leaf, value)
     ? JSON.stringify(value)
@@ -62,6 +64,8 @@ export function readLeaf(leaf: Leaf, text: string): Json | undefined {
       return trimmed === "true" ? true : trimmed === "false" ? false : trimmed;
     case "texts":
       return textsIn(trimmed);
+    case "integers":
+      return entriesOf(trimmed.replace(/^\[(.*)\]$/s, "$1").trim()).map((one) => numberIn(one, { integer: true }));
     case "json":
       return parseJson(trimmed);
     case "text":
@@ -81,6 +85,12 @@ function textsIn(text: string): string[] {
     if (Array.isArray(list) && list.every((one): one is string => typeof one === "string")) return list;
     throw new Error('Every entry of the list must be a text in quotes, as ["a", "b"].');
   }
+  return entriesOf(text);
+}
+
+/** The entries between the commas; none of an empty text. */
+function entriesOf(text: string): string[] {
+  if (!text) return [];
   const parts = text
     .replace(/,$/, "")
     .split(",")

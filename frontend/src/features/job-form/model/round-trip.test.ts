@@ -34,6 +34,7 @@ function valuesOf(leaf: Leaf): Json[] {
   if (leaf.kind === "boolean") return [true, false];
   if (leaf.kind === "choice")
     return [...words, ...leaf.choices.map((one) => (one === "true" ? true : one === "false" ? false : one))];
+  if (leaf.kind === "integers") return [...words, [], [3], [1, 8]];
   if (leaf.kind === "texts") return [...words, [], ["none"], ...TEXTS.map((one) => [one, "b"])];
   return [...words, ...(leaf.kind === "text" ? TEXTS : JSONS)];
 }

@@ -64,6 +64,11 @@ test("the text of a field is read as its value", () => {
   expect(readLeaf(leaf("threads"), "auto")).toBe("auto");
   expect(readLeaf(leaf("clip"), "none")).toBeNull();
   expect(readLeaf(leaf("stop"), "END, \\n")).toEqual(["END", "\\n"]);
+  const numbers = { ...leaf("stop"), kind: "integers" } as const;
+  expect(readLeaf(numbers, "1, 8")).toEqual([1, 8]);
+  expect(readLeaf(numbers, "[1, 8]")).toEqual([1, 8]);
+  expect(() => readLeaf(numbers, "1, b")).toThrow("“b” is no number. Enter a whole number.");
+  expect(leafText(numbers, [1, 8])).toBe("1, 8");
   expect(readLeaf(leaf("rate"), " ")).toBeUndefined();
   expect(() => readLeaf(leaf("threads"), "2.5")).toThrow("Enter a whole number, or auto.");
   expect(leafText(leaf("stop"), ["a, b"])).toBe('["a, b"]');

@@ -1,6 +1,6 @@
 import { isNull, isObject, type Json, type JsonObject, same, valueAt } from "@/features/job-form/model/spec";
 
-export type LeafKind = "text" | "number" | "integer" | "boolean" | "choice" | "texts" | "json";
+export type LeafKind = "text" | "number" | "integer" | "boolean" | "choice" | "texts" | "integers" | "json";
 
 interface Named {
   readonly path: string;
@@ -89,8 +89,8 @@ function leaf(named: Named, schemas: readonly JsonObject[], standard: Json | und
 function kindOf(schema: JsonObject): LeafKind {
   if (schema.type === "integer" || schema.type === "number" || schema.type === "boolean") return schema.type;
   if (schema.type === "string") return "text";
-  const isTexts = schema.type === "array" && isObject(schema.items) && schema.items.type === "string";
-  return isTexts ? "texts" : "json";
+  const items = schema.type === "array" && isObject(schema.items) ? schema.items.type : "";
+  return items === "string" ? "texts" : items === "integer" ? "integers" : "json";
 }
 
 function boundsOf(schema: JsonObject): string {
