@@ -5,7 +5,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,11 @@ RELEASED = Path(__file__).parent / "released" / "openapi.json"
 COMMITTED = Path(__file__).parents[2] / "frontend" / "openapi.json"
 """It equals the generated document, which takes a second to make; `test_openapi.py` compares them once."""
 _TEXTS = ("description", "title", "summary", "examples", "example", "default")
-_UPPER = ("maximum", "exclusiveMaximum", "maxLength", "maxItems")
-_LOWER = ("minimum", "exclusiveMinimum", "minLength", "minItems")
+_LIMITS = (
+    (1, ("maximum", "exclusiveMaximum")), (1, ("maxLength",)), (1, ("maxItems",)),
+    (-1, ("minimum", "exclusiveMinimum")), (-1, ("minLength",)), (-1, ("minItems",)),
+)  # fmt: skip
+"""The names of the limits on one thing. Its sign: a limit is tighter if sign × limit is smaller."""
 
 
 def committed() -> Node:
@@ -156,16 +159,20 @@ def _narrowed(old: Node, new: Node, where: str) -> Iterator[str]:
     accepted = [option["const"] for option in (new,) if "const" in option] or new.get("enum")
     if accepted is not None and (not values or set(values) - set(accepted)):
         yield f"{where}: values {sorted(map(str, set(values) - set(accepted)))} are no longer accepted"
-    for name in _UPPER:
-        if name in new and new[name] < old.get(name, float("inf")):
-            yield f"{where}: {name} is now {new[name]}"
-    for name in _LOWER:
-        if name in new and new[name] > old.get(name, float("-inf")):
+    for sign, names in _LIMITS:
+        before, (*now, name) = _tightest(old, sign, names)[:2], _tightest(new, sign, names)
+        if tuple(now) < before:
             yield f"{where}: {name} is now {new[name]}"
     if "pattern" in new and new["pattern"] != old.get("pattern"):
         yield f"{where}: pattern is now {new['pattern']}"
     if new.get("additionalProperties") is False and old.get("additionalProperties") is not False:
         yield f"{where}: further fields are no longer accepted"
+
+
+def _tightest(schema: Node, sign: int, names: Sequence[str]) -> tuple[float, bool, str]:
+    """sign × limit, whether the limit itself is accepted, and its name. Between two equal ones, one that is not accepted is tighter."""
+    found = [(sign * schema[name], not name.startswith("exclusive"), name) for name in names if name in schema]
+    return min(found, default=(float("inf"), True, ""))
 
 
 def _short(option: Node) -> str:

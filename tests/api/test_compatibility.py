@@ -31,6 +31,7 @@ OLD: Node = {
                 "properties": {
                     "name": {"type": "string"},
                     "kind": {"type": "string", "enum": ["x", "y"]},
+                    "part": {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
                     "size": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
                 },
             },
@@ -67,6 +68,9 @@ def changed(change: Callable[[Node, Node, Node], object]) -> list[str]:
         lambda post, body, answer: body.update(required=[]),
         lambda post, body, answer: answer["required"].append("parent"),
         lambda post, body, answer: post["parameters"][0]["schema"].update(maximum=20),
+        lambda post, body, answer: post["parameters"][0]["schema"].update(exclusiveMaximum=11),
+        lambda post, body, answer: body["properties"]["part"].pop("exclusiveMaximum"),
+        lambda post, body, answer: (body["properties"]["part"].pop("exclusiveMaximum"), body["properties"]["part"].update(maximum=1)),
         lambda post, body, answer: post["parameters"].append({"in": "query", "name": "r", "schema": {}}),
         lambda post, body, answer: body["properties"]["name"].update(
             {"anyOf": [{"type": "string"}, {"type": "null"}]}
@@ -84,6 +88,11 @@ def test_compatibility_allows_additions(change: Callable[[Node, Node, Node], obj
         (lambda post, body, answer: post["parameters"].clear(), "parameter q removed"),
         (lambda post, body, answer: post["parameters"][0].update(required=True), "parameter q is now required"),
         (lambda post, body, answer: post["parameters"][0]["schema"].update(maximum=5), "maximum is now 5"),
+        (
+            lambda post, body, answer: post["parameters"][0]["schema"].update(exclusiveMaximum=10),
+            "exclusiveMaximum is now 10",
+        ),
+        (lambda post, body, answer: body["properties"]["part"].update(exclusiveMinimum=0), "exclusiveMinimum is now 0"),
         (lambda post, body, answer: body["required"].append("size"), "field size is now required"),
         (lambda post, body, answer: body["properties"].pop("size"), "field size removed"),
         (lambda post, body, answer: body["properties"]["kind"]["enum"].remove("y"), "values ['y'] are no longer"),

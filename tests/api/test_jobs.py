@@ -80,7 +80,11 @@ RANDOM = {
             "unknown field 'clip_rnage'; did you mean 'clip_range'?",
         ),
         ({"modle": "x"}, "#/modle", "unknown field 'modle'; did you mean 'model'?"),
-        ({"ppo": {"policy_loss": {"clip_range": 2}}}, "#/ppo/policy_loss/clip_range", "Input should be less than 1"),
+        (
+            {"ppo": {"policy_loss": {"clip_range": 2}}},
+            "#/ppo/policy_loss/clip_range",
+            "Input should be less than or equal to 1",
+        ),
         ({"ppo": {"batch_size": 5}}, "#/ppo", "`minibatches` (4) must divide `batch_size` (5)"),
         ({"ppo": None}, "#/ppo", None),
         ({"name": "a\x00"}, "#/name", "holds a NUL character or half of a surrogate pair"),
