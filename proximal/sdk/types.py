@@ -37,9 +37,9 @@ class AdaptiveRateSpec(TypedDict, closed=True):
     factor: NotRequired[float]
     """Factor of one change of the rate."""
     minimum: NotRequired[float]
-    """Lowest learning rate of the policy."""
+    """Lowest learning rate of the policy, and of a critic that follows it."""
     maximum: NotRequired[float]
-    """Highest learning rate of the policy."""
+    """Highest learning rate of the policy, and of a critic that follows it."""
 
 
 class AdvantageSpec(TypedDict, closed=True):
@@ -4939,7 +4939,7 @@ class PPOSpec(TypedDict, closed=True):
     learning_rate: NotRequired[float]
     """Peak learning rate of the policy, or the one that `kl_adaptive` begins with. The live knob `learning_rate` changes it during the stage."""
     lr_schedule: NotRequired[Literal["auto", "constant", "linear", "cosine", "kl_adaptive"]]
-    """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine. `kl_adaptive`: raised or lowered after each iteration by the KL that it moved the policy, as `adaptive_rate` has it. `auto`: `linear` where `learning_rate`, `guards.target_kl` or `policy_loss.old_kl_target` is named, otherwise `kl_adaptive`."""
+    """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine. `kl_adaptive`: raised or lowered after each iteration by the KL that it moved the policy, as `adaptive_rate` has it. `auto`: `linear` where `learning_rate`, `guards.target_kl` or `policy_loss.old_kl_target` is named, otherwise `kl_adaptive`. A critic whose `learning_rate` is named then has the schedule `linear`."""
     warmup_ratio: NotRequired[float]
     """Share of the steps (in PPO: iterations) over which the learning rate rises from 0."""
     weight_decay: NotRequired[float]

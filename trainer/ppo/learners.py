@@ -77,15 +77,11 @@ class Learners:
         self.pair(lambda: step(policy), lambda: step(self.critic))
         return finite
 
-    def retune(self, spec: PPOSpec, rate_factor: float, adapted: float = 1.0) -> None:
-        """Take both peak learning rates of the section, times the factor, from the next step on.
-
-        `adapted`: the factor of a rate that follows the KL. A critic with a schedule of its own has none.
-        """
-        self.policy.peak = spec.learning_rate * rate_factor * adapted
+    def retune(self, policy: float, critic: float) -> None:
+        """Take these peak learning rates of the policy and of a separate critic from the next step on."""
+        self.policy.peak = policy
         if self.critic is not None:
-            own = 1.0 if spec.critic.schedule is not None else adapted
-            self.critic.peak = spec.critic.learning_rate * rate_factor * own
+            self.critic.peak = critic
 
     def drop_gradients(self) -> None:
         """Drop all accumulated gradients."""

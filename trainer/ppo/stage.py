@@ -286,14 +286,17 @@ class PPOStage:
             before = state.kl_coef.value
         if knob == "learning_rate" and spec.rate_adapts:
             before = state.rate.value
+        if knob == "critic_learning_rate" and spec.critic_rate_follows:
+            before = state.critic_rate.value
         self.context = replace(self.context, spec=spec)
         state.follow(spec, self.loop.knobs.settings)
         self._set_rates()
         return before
 
     def _set_rates(self) -> None:
-        state, spec = self.state, self.context.spec
-        self.learners.retune(spec, state.history.rate_factor, state.rate_change(spec))
+        policy, critic = self.state.peak_rates(self.context.spec)
+        factor = self.state.history.rate_factor
+        self.learners.retune(policy * factor, critic * factor)
 
     def _estimate_baseline(self) -> None:
         if self.context.spec.advantage.baseline == "optimal_value":

@@ -128,6 +128,8 @@ class PPOState:
     """β of the KL to the old policy."""
     rate: AdaptedCoefficient
     """Peak learning rate of the policy, if it follows the KL (`ppo.lr_schedule` = "kl_adaptive")."""
+    critic_rate: AdaptedCoefficient
+    """Peak learning rate of a separate critic that follows the policy's."""
     history: RunHistory
     cut_steps_left: int = 0
     """Optimizer steps that remain at a cut learning rate (`ppo.guards.lr_cut_kl`)."""
@@ -146,8 +148,9 @@ class PPOState:
     def initial(cls, spec: PPOSpec, monitor: Monitor) -> "PPOState":
         """The state of a stage that starts. The coefficients begin with the values of the spec."""
         begun = AdaptedCoefficient.beginning_with
-        coef, beta, rate = (begun(Origin(value)) for value in (spec.kl.coef, spec.policy_loss.beta, spec.learning_rate))
-        return cls(coef, beta, rate, RunHistory(monitor))
+        values = (spec.kl.coef, spec.policy_loss.beta, spec.learning_rate, spec.critic.learning_rate)
+        coef, beta, rate, critic_rate = (begun(Origin(value)) for value in values)
+        return cls(coef, beta, rate, critic_rate, RunHistory(monitor))
 
     def follow(self, spec: PPOSpec, settings: Mapping[Knob, KnobSetting]) -> None:
         """Begin an adapted coefficient again if it was set anew since: by a live knob, or by a change of the spec.
@@ -158,6 +161,7 @@ class PPOState:
         self.kl_coef = self.kl_coef.under(origin_of(spec, "kl_coef", settings))
         self.old_kl_beta = self.old_kl_beta.under(Origin(spec.policy_loss.beta))
         self.rate = self.rate.under(origin_of(spec, "learning_rate", settings))
+        self.critic_rate = self.critic_rate.under(origin_of(spec, "critic_learning_rate", settings))
 
     def kl_coefficients(self, spec: PPOSpec, iteration: int) -> KLCoefficients:
         """The coefficients that hold during this iteration."""
@@ -165,9 +169,10 @@ class PPOState:
         coef = self.kl_coef.value if adaptive else scheduled_coef(spec.kl, iteration, spec.steps)
         return KLCoefficients(coef, self.old_kl_beta.value)
 
-    def rate_change(self, spec: PPOSpec) -> float:
-        """The factor by which the KL of the iterations has changed the learning rates."""
-        return self.rate.value / self.rate.origin.value if spec.rate_adapts else 1.0
+    def peak_rates(self, spec: PPOSpec) -> tuple[float, float]:
+        """The peak learning rates of the policy and of a separate critic, before the factor of the roll-backs."""
+        policy = self.rate.value if spec.rate_adapts else spec.learning_rate
+        return policy, self.critic_rate.value if spec.critic_rate_follows else spec.critic.learning_rate
 
     def adapt(
         self, spec: PPOSpec, iteration: int, kl: float, old_kl: float | None, responses: int | None = None
@@ -188,7 +193,11 @@ class PPOState:
             beta = adapted_old_kl_beta(self.old_kl_beta.value, old_kl, spec.policy_loss)
             self.old_kl_beta = self.old_kl_beta.adapted_to(beta)
         if spec.rate_adapts and old_kl is not None and math.isfinite(old_kl):
-            self.rate = self.rate.adapted_to(adapted_rate(self.rate.value, old_kl, spec.adaptive_rate))
+            before, bounds = self.rate.value, spec.adaptive_rate
+            self.rate = self.rate.adapted_to(adapted_rate(before, old_kl, bounds))
+            if spec.critic_rate_follows:
+                followed = self.critic_rate.value * self.rate.value / before
+                self.critic_rate = self.critic_rate.adapted_to(min(max(followed, bounds.minimum), bounds.maximum))
 
     def in_value_units(self, experience: Experience, context: PPOContext) -> Experience:
         """Add the critic's targets to their moments, and rescale the critic's head. Return the experience with the new σ.
@@ -253,7 +262,10 @@ class PPOState:
 
     def _to_json(self) -> dict[str, Any]:
         values = {name: value for name, value in vars(self).items() if name != "history"}
-        parts = {name: asdict(values[name]) for name in ("kl_coef", "old_kl_beta", "rate", "scale", "value_units")}
+        parts = {
+            name: asdict(values[name])
+            for name in ("kl_coef", "old_kl_beta", "rate", "critic_rate", "scale", "value_units")
+        }
         return values | parts | {"pairs": [asdict(pair) for pair in self.pairs]}
 
     def _restore_numbers(self, stored: dict[str, Any]) -> None:
@@ -261,6 +273,11 @@ class PPOState:
         self.old_kl_beta = _coefficient(stored["old_kl_beta"])
         if "rate" in stored:  # an earlier release stored none
             self.rate = _coefficient(stored["rate"])
+        if "critic_rate" in stored:
+            self.critic_rate = _coefficient(stored["critic_rate"])
+        else:  # an earlier release had one change for both
+            change = self.rate.value / self.rate.origin.value
+            self.critic_rate = self.critic_rate.adapted_to(self.critic_rate.value * change)
         self.cut_steps_left, self.refits = stored["cut_steps_left"], stored["refits"]
         self.scale = RunningScale(**stored["scale"])
         self.value_units = ValueUnits(**stored.get("value_units", {}))  # an earlier release stored none

@@ -48,9 +48,9 @@ class AdaptiveRateSpec(Section):
     factor: Annotated[float, Field(gt=1, le=10)] = 1.5
     """Factor of one change of the rate."""
     minimum: LearningRate = 1e-7
-    """Lowest learning rate of the policy."""
+    """Lowest learning rate of the policy, and of a critic that follows it."""
     maximum: LearningRate = 1e-2
-    """Highest learning rate of the policy."""
+    """Highest learning rate of the policy, and of a critic that follows it."""
 
     @model_validator(mode="after")
     def _bounds_are_ordered(self) -> "AdaptiveRateSpec":
@@ -84,7 +84,7 @@ class PPOSpec(OptimizerSpec):
     learning_rate: PeakRate = 3e-6
     """Peak learning rate of the policy, or the one that `kl_adaptive` begins with. The live knob `learning_rate` changes it during the stage."""
     lr_schedule: Annotated[AdaptiveSchedule, MID_STAGE] = "auto"  # type: ignore[assignment]  # two schedules more
-    """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine. `kl_adaptive`: raised or lowered after each iteration by the KL that it moved the policy, as `adaptive_rate` has it. `auto`: `linear` where `learning_rate`, `guards.target_kl` or `policy_loss.old_kl_target` is named, otherwise `kl_adaptive`."""
+    """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine. `kl_adaptive`: raised or lowered after each iteration by the KL that it moved the policy, as `adaptive_rate` has it. `auto`: `linear` where `learning_rate`, `guards.target_kl` or `policy_loss.old_kl_target` is named, otherwise `kl_adaptive`. A critic whose `learning_rate` is named then has the schedule `linear`."""
     adaptive_rate: Annotated[AdaptiveRateSpec, MID_STAGE] = AdaptiveRateSpec()
     """Options of `lr_schedule` = "kl_adaptive"."""
     adam_eps: Annotated[Positive, MID_STAGE] = 1e-5
@@ -143,7 +143,11 @@ class PPOSpec(OptimizerSpec):
             for section, field in (("guards", "target_kl"), ("policy_loss", "old_kl_target"))
         )
         adapts = "adaptive_rate" in value or not steered
-        return value | {"lr_schedule": "kl_adaptive" if adapts else "linear"}
+        resolved = value | {"lr_schedule": "kl_adaptive" if adapts else "linear"}
+        critic = value.get("critic")
+        if adapts and isinstance(critic, dict) and "learning_rate" in critic and "schedule" not in critic:
+            resolved["critic"] = critic | {"schedule": "linear"}
+        return resolved
 
     @model_validator(mode="after")
     def _sizes_divide(self) -> "PPOSpec":
@@ -203,6 +207,12 @@ class PPOSpec(OptimizerSpec):
             raise ValueError(
                 f"`learning_rate` ({self.learning_rate:g}), with which {named} begins, must be from `adaptive_rate.minimum` "
                 f"({rate.minimum:g}) to `adaptive_rate.maximum` ({rate.maximum:g})"
+            )
+        if self.critic_rate_follows and not rate.minimum <= self.critic.learning_rate <= rate.maximum:
+            raise ValueError(
+                f"`critic.learning_rate` ({self.critic.learning_rate:g}), which follows {named}, must be from "
+                f"`adaptive_rate.minimum` ({rate.minimum:g}) to `adaptive_rate.maximum` ({rate.maximum:g}), or the critic needs a "
+                "`critic.schedule` of its own"
             )
         if self.guards.target_kl is not None and self.guards.target_kl < rate.target / 2:
             raise ValueError(
@@ -290,6 +300,11 @@ class PPOSpec(OptimizerSpec):
     def rate_adapts(self) -> bool:
         """Whether the learning rate follows the KL of the iterations."""
         return self.lr_schedule == "kl_adaptive"
+
+    @property
+    def critic_rate_follows(self) -> bool:
+        """Whether the learning rate of a separate critic changes by the factors of the policy's."""
+        return self.rate_adapts and self.has_separate_critic and self.critic.schedule is None
 
     @property
     def uses_critic(self) -> bool:

@@ -1,6 +1,7 @@
 """KL estimates and their gradients against exact categorical KL, every token enumerated; the controllers by hand."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -219,18 +220,48 @@ def test_rate_follows_the_kl_within_its_bounds(rate: float, kl: float, expected:
     assert adapted_rate(rate, kl, RATE) == pytest.approx(expected)
 
 
+def adaptive(critic: dict[str, Any] | None = None, **changes: Any) -> PPOSpec:
+    return PPOSpec.model_validate({"lr_schedule": "kl_adaptive", "critic": critic or {}} | changes)
+
+
 def test_rate_begins_again_only_under_another_setting() -> None:
     """A resume keeps the adapted rate; a branch with another rate, or a live knob, begins with the new one."""
-    spec, other = (PPOSpec(lr_schedule="kl_adaptive", learning_rate=rate) for rate in (1e-4, 4e-4))
+    spec, other = (adaptive(learning_rate=rate) for rate in (1e-4, 4e-4))
     state = initial(spec)
     for kl in (0.1, 0.1, math.nan):  # what is no number changes nothing
         state.adapt(spec, 0, 0.0, kl)
-    assert state.rate.value == pytest.approx(1e-4 / 1.5**2) and state.rate_change(spec) == pytest.approx(1.5**-2)
+    changed = pytest.approx((1e-4 / 1.5**2, 1e-5 / 1.5**2))
+    assert state.peak_rates(spec) == changed
     state.follow(spec, {})
-    assert state.rate_change(spec) == pytest.approx(1.5**-2)
+    assert state.peak_rates(spec) == changed
     state.follow(other, {})
-    assert (state.rate.value, state.rate_change(other)) == (4e-4, 1.0)
+    assert state.peak_rates(other) == pytest.approx((4e-4, 1e-5 / 1.5**2))  # the critic's was not set anew
     state.adapt(other, 0, 0.0, 0.0)
     state.follow(other, {"learning_rate": KnobSetting(value=4e-4, replaced=1e-4, step=7)})
     assert state.rate.value == 4e-4
-    assert state.rate_change(PPOSpec(learning_rate=4e-4)) == 1.0
+    fixed = PPOSpec(learning_rate=4e-4)
+    assert state.peak_rates(fixed) == (4e-4, 1e-5)
+
+
+def test_live_rate_of_the_critic_is_the_one_that_it_gets() -> None:
+    spec = adaptive()
+    state = initial(spec)
+    for _ in range(5):
+        state.adapt(spec, 0, 0.0, 1e-9)
+    knob = adaptive({"learning_rate": 2e-4, "schedule": None})
+    state.follow(knob, {"critic_learning_rate": KnobSetting(value=2e-4, replaced=1e-5, step=7)})
+    assert state.peak_rates(knob)[1] == 2e-4
+    state.adapt(knob, 0, 0.0, 0.1)
+    assert state.peak_rates(knob)[1] == pytest.approx(2e-4 / 1.5)
+
+
+def test_rate_of_the_critic_follows_within_the_bounds() -> None:
+    spec = adaptive({"learning_rate": 4e-3, "schedule": None}, learning_rate=1e-5)
+    state = initial(spec)
+    state.adapt(spec, 0, 0.0, 0.0)
+    assert state.peak_rates(spec) == pytest.approx((1.5e-5, 6e-3))
+    for _ in range(2):
+        state.adapt(spec, 0, 0.0, 0.0)
+    assert state.peak_rates(spec) == pytest.approx((1e-5 * 1.5**3, 1e-2))
+    own = adaptive({"learning_rate": 4e-3, "schedule": "constant"}, learning_rate=1e-5)
+    assert state.peak_rates(own)[1] == 4e-3

@@ -181,6 +181,10 @@ MOVING = {"path": "another/model", "update": "ema"}
             {"ppo": {"policy_loss": {"kind": "reinforce"}, "rollout": {"correction": {"denominator": "sampler"}}}},
             'needs a loss of the ratio π/π_old ("clipped", "gspo", "cispo", "unclipped"). `policy_loss.kind` = "reinforce" would stay',
         ),
+        (
+            {"ppo": {"lr_schedule": "kl_adaptive", "critic": {"learning_rate": 0.02}}},
+            "`critic.learning_rate` (0.02), which follows `lr_schedule`",
+        ),
         ({"sft": {"lr_schedule": "kl_adaptive"}}, "Input should be 'constant', 'linear' or 'cosine'"),
         ({"ppo": {"critic": {"last_layers": 0}}}, '`last_layers` has no effect without `train` = "last_layers"'),
         (
@@ -252,6 +256,22 @@ def test_rate_follows_the_kl_unless_one_is_named(ppo: dict[str, Any], schedule: 
     section = spec.PPOSpec.model_validate(ppo)
     stored = section.model_dump(mode="json")
     assert stored["lr_schedule"] == schedule and spec.PPOSpec.model_validate(stored) == section
+
+
+@pytest.mark.parametrize(
+    ("critic", "schedule"),
+    [
+        ({}, None),
+        ({"learning_rate": 1e-3}, "linear"),
+        ({"learning_rate": 1e-3, "schedule": "cosine"}, "cosine"),
+        ({"learning_rate": 1e-3, "schedule": None}, None),
+        ({"kind": "value_head"}, None),
+    ],
+)
+def test_critic_keeps_a_rate_that_is_named(critic: dict[str, Any], schedule: str | None) -> None:
+    section = spec.PPOSpec.model_validate({"critic": critic})
+    assert (section.lr_schedule, section.critic.schedule) == ("kl_adaptive", schedule)
+    assert spec.PPOSpec.model_validate(section.model_dump(mode="json")) == section
 
 
 def test_thumbs_and_kto_are_a_complete_job() -> None:

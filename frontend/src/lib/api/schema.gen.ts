@@ -2131,13 +2131,13 @@ export interface components {
             factor: number;
             /**
              * Minimum
-             * @description Lowest learning rate of the policy.
+             * @description Lowest learning rate of the policy, and of a critic that follows it.
              * @default 1e-7
              */
             minimum: number;
             /**
              * Maximum
-             * @description Highest learning rate of the policy.
+             * @description Highest learning rate of the policy, and of a critic that follows it.
              * @default 0.01
              */
             maximum: number;
@@ -10006,7 +10006,7 @@ export interface components {
             learning_rate: number;
             /**
              * Lr Schedule
-             * @description Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine. `kl_adaptive`: raised or lowered after each iteration by the KL that it moved the policy, as `adaptive_rate` has it. `auto`: `linear` where `learning_rate`, `guards.target_kl` or `policy_loss.old_kl_target` is named, otherwise `kl_adaptive`.
+             * @description Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine. `kl_adaptive`: raised or lowered after each iteration by the KL that it moved the policy, as `adaptive_rate` has it. `auto`: `linear` where `learning_rate`, `guards.target_kl` or `policy_loss.old_kl_target` is named, otherwise `kl_adaptive`. A critic whose `learning_rate` is named then has the schedule `linear`.
              * @default auto
              * @enum {string}
              */
