@@ -30,6 +30,11 @@ def batch_indices(
     """
     first = step * batch_size
     end = first + batch_size if epochs is None else min(first + batch_size, count * epochs)
+    return stream_indices(count, first, end, seed, purpose)
+
+
+def stream_indices(count: int, first: int, end: int, seed: int, purpose: str) -> list[int]:
+    """Indices at the places `first` to `end` − 1 of an endless stream of shuffled passes over `count` items."""
     picked = []
     permutations: dict[int, Tensor] = {}
     for position in range(first, end):

@@ -54,6 +54,7 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     "value_loss_spike": (_HALF_CRITIC_RATE,),
     "sampler_gap": (_MASK, _HALF_RATE),
     "sampler_differs": (_MASK,),
+    "refill_short": (Change("ppo.rollout.refill.max_rounds", factor=2),),
     "not_finite": (_HALF_RATE, _FLOAT32),
     "critic_worse_than_mean": (Change("ppo.critic.learning_rate", factor=2),),
     "critic_lags": (

@@ -304,6 +304,12 @@ RULES: dict[str, Rule] = {
         '`ppo.rollout.correction.kind` = "mask" limits the damage.',
         lambda ppo, step: not ppo.rollout.asynchronous,
     ),
+    "refill_short": Rule(
+        _above("refill/shortfall"),
+        "most prompts are too easy or too hard for the policy, so the iterations learn from less than a batch",
+        "Choose prompts that the policy sometimes solves, or raise `ppo.samples_per_prompt` or `ppo.rollout.refill.max_rounds`.",
+        lambda ppo, step: ppo.rollout.refill is not None,
+    ),
     "not_finite": Rule(
         _not_finite,
         "the step was not taken",

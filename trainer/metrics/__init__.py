@@ -10,9 +10,21 @@ from trainer.metrics.evaluation import EVALUATION, HELD_OUT
 from trainer.metrics.metric import Chart, Metric
 from trainer.metrics.offline import DPO, KTO, SFT
 from trainer.metrics.ppo import PPO
+from trainer.metrics.ppo_prompts import PPO_PROMPTS
 from trainer.metrics.ppo_sampling import PPO_SAMPLING
 from trainer.metrics.reward_model import REWARD_MODEL
 
-METRICS: tuple[Metric, ...] = (*SFT, *REWARD_MODEL, *DPO, *KTO, *PPO, *CRITIC, *PPO_SAMPLING, *HELD_OUT, *EVALUATION)
+METRICS: tuple[Metric, ...] = (
+    *SFT,
+    *REWARD_MODEL,
+    *DPO,
+    *KTO,
+    *PPO,
+    *CRITIC,
+    *PPO_PROMPTS,
+    *PPO_SAMPLING,
+    *HELD_OUT,
+    *EVALUATION,
+)
 
 __all__ = ["METRICS", "Chart", "Metric"]

@@ -161,7 +161,7 @@ PPO_SAMPLING = [
         "time/rollout",
         "Seconds: rollout",
         "wall clock",
-        "Sampling the responses.",
+        "Sampling the responses. With `ppo.rollout.refill` their rewards too.",
         unit="seconds",
         chart=Chart("Seconds per step", 152, "rollout"),
     ),

@@ -23,6 +23,7 @@ from trainer.ppo.advantages import (
 from trainer.ppo.critic_heads import HeadValues, highest, lowest, owners
 from trainer.rollout.batch import ScoredBatch, forward_in_parts
 from trainer.rollout.context import PPOContext
+from trainer.rollout.refill import differs
 from trainer.rollout.shaping import scaled_to_unit_variance, shaped_scores, shaped_tokens, token_rewards
 from trainer.spec import CriticHeadsSpec, PPOSpec
 
@@ -67,14 +68,19 @@ def learnable(scored: ScoredBatch, spec: PPOSpec, optimal_values: Sequence[float
     """The responses that an iteration learns from; None without any.
 
     A response is left out if it has no total, or if V* of its prompt is the baseline and unknown (NaN). It is also left
-    out if it is compared with its group and no other response of the group is left.
+    out if it is compared with its group and no other response of the group is left, or, with `ppo.rollout.refill`, none with
+    another score.
     """
     rows = scored.rewards.complete
     if optimal_values is not None:
         rows = [row for row in rows if not math.isnan(optimal_values[row])]
     if spec.compares_in_groups:
-        groups = group_places(rows, spec.samples_per_prompt)
-        rows = [rows[place] for places in groups if len(places) > 1 for place in places]
+        groups, refill = group_places(rows, spec.samples_per_prompt), spec.rollout.refill
+        groups = [[rows[place] for place in places] for places in groups if len(places) > 1]
+        if refill is not None:
+            totals = scored.rewards.totals
+            groups = [group for group in groups if differs([totals[row] for row in group], refill.tolerance)]
+        rows = [row for group in groups for row in group]
     return scored.select(rows) if rows else None
 
 

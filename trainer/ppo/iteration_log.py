@@ -176,6 +176,8 @@ def spread_metrics(scored: ScoredBatch, spec: PPOSpec, kl_coef: float, score_sca
         "objective/raw_scores": float(totals_B.mean()),
         "objective/raw_scores_std": float(totals_B.std(unbiased=False)),
     }
+    if spec.rollout.refill is not None:
+        values["refill/batch_scores"] = values["objective/raw_scores"]
     if spec.compares_in_groups:
         values["objective/equal_groups"] = equal_groups(totals_B.cpu(), spec.samples_per_prompt, scored.rows)
     if spec.kl.placement == "reward":

@@ -52,10 +52,10 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
 
         with producer.sample_ahead(index, loop.total_steps):  # no effect unless `ppo.rollout.asynchronous`
             # score
-            policy_pass = stage.needs_policy_pass(turn, rollout.rows)
-            scored = score(context, rollout.prompts, rollout.responses, policy_pass=policy_pass)
+            policy_pass = stage.needs_policy_pass(turn, rollout)
+            scored = score(context, rollout.prompts, rollout.responses, None, policy_pass, rollout.rewards)
             learned = learnable(scored, spec, state.optimal_values_at(rollout.rows))
-            metrics |= stage.missing_metrics(scored, learned, index)
+            metrics |= stage.missing_metrics(rollout, scored, learned)
             result, coefficients = None, state.kl_coefficients(spec, iteration)
             if learned is not None:
                 state.scale = state.scale.with_scores(learned.rewards.numbers)
@@ -75,7 +75,7 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
                 cut_steps = state.cut_steps_left
                 result = update(context, experience, learners, coefficients, iteration, cut_steps, stage.pretraining)
                 models.sampler.policy_moved()
-        metrics |= memory.reached("train") | {"episode": (index + 1) * spec.batch_size}
+        metrics |= memory.reached("train") | {"episode": stage.responses_after(index + 1)}
 
         # adapt
         if result is None:
@@ -87,6 +87,7 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
             old_kl, responses = kl_to_old_policy(context, result.experience), len(result.experience.scored.batch)
             state.adapt(spec, iteration, metrics["objective/kl"], old_kl, responses)
             metrics |= stage.follow_kl(turn, old_kl)
+        metrics |= stage.refill_metrics(rollout)
         move_reference(models.reference, models.policy, spec.reference, iteration)
 
         # log

@@ -68,7 +68,7 @@ class PPOStage:
         self.state = PPOState.initial(spec, Monitor(session.spec.health, spec))
         self.health = HealthCallback(session, self.state.history, data.held_out.spec.keep_best)
         refuse_idle_heads(data.prompts, spec.critic.heads)
-        self.producer = RolloutProducer(context, data.prompts)
+        self.producer = RolloutProducer(context, data.prompts, self.state.history.further)
         self.pretraining = Pretraining.build(context, data.texts)
         self.evaluation = Evaluation(session, context, data.held_out)
         learners = Learners.build(models, spec)
@@ -175,15 +175,25 @@ class PPOStage:
         self._estimate_baseline()  # V* depends on the rewards
         return metrics
 
-    def needs_policy_pass(self, turn: Turn, prompts: Sequence[int]) -> bool:
+    def needs_policy_pass(self, turn: Turn, rollout: Rollout) -> bool:
         """Whether log π_old is computed when the responses are scored: the update's own pass does not give it for all."""
-        values = self.state.optimal_values_at(prompts) or []
-        return not turn.context.spec.update_gives_old_logprobs(turn.iteration) or any(map(math.isnan, values))
+        values = self.state.optimal_values_at(rollout.rows) or []
+        leaves_out = rollout.has_idle_responses or any(map(math.isnan, values))
+        return leaves_out or not turn.context.spec.update_gives_old_logprobs(turn.iteration)
 
-    def missing_metrics(self, scored: ScoredBatch, learned: ScoredBatch | None, index: int) -> dict[str, float]:
-        """Report the responses of the batch without a value, and return the metrics about them; {} if there never were any."""
-        counts, count = counts_of(scored.rewards.parts), 0 if learned is None else len(learned.batch)
-        self._note_missing(index + 1, counts)
+    def responses_after(self, done: int) -> int:
+        """Responses sampled in the first `done` steps."""
+        return done * self.context.spec.batch_size + self.state.history.further.responses
+
+    def refill_metrics(self, rollout: Rollout) -> dict[str, float]:
+        """The metrics of all responses that were sampled to fill the batch; {} without `ppo.rollout.refill`."""
+        return {} if rollout.refill is None else rollout.refill.metrics(self.context.spec.shaping)
+
+    def missing_metrics(self, rollout: Rollout, scored: ScoredBatch, learned: ScoredBatch | None) -> dict[str, float]:
+        """Report the sampled responses without a value, and return the metrics about them; {} if there never were any."""
+        sampled = scored.rewards if rollout.refill is None else rollout.refill.rewards
+        counts, count = counts_of(sampled.parts), 0 if learned is None else len(learned.batch)
+        self._note_missing(rollout.iteration + 1, counts)
         metrics = missing_metrics(counts, self.state.history.missing)
         return metrics if count == len(scored.batch) else metrics | {"val/responses": float(count)}
 

@@ -33,6 +33,7 @@ from trainer.ppo.stored_numbers import FORMAT, in_present_format
 from trainer.ppo.value_pretraining import ValuePretraining
 from trainer.rewards.missing import MissingWatch
 from trainer.rollout.context import PPOContext
+from trainer.rollout.refill import FurtherDraws
 from trainer.rollout.shaping import RunningScale
 from trainer.selection import evaluation_figures, is_better
 from trainer.session.checkpoint import TrainerState, load_numbers, load_optimizer
@@ -41,7 +42,7 @@ from trainer.spec.knobs import Knob, KnobSetting, Origin, origin_of
 from trainer.stages.tokenized_rows import TokenizedPair
 
 _BEST_FIGURES = ("win_rate", "win_rate_low", "win_rate_high", "score", "judge", "kl", "response_length")
-_STORED_APART = ("monitor", "curve", "value_pretraining", "missing")
+_STORED_APART = ("monitor", "curve", "value_pretraining", "missing", "further")
 """Parts of a RunHistory with a form of their own in a checkpoint."""
 _CURVE_FIGURES = ("sqrt_kl", "score", "judge", "win_rate")
 
@@ -66,6 +67,8 @@ class RunHistory:
     value_pretraining: ValuePretraining = field(default_factory=ValuePretraining)
     missing: MissingWatch = field(default_factory=MissingWatch)
     """The share of responses without a value, by reward."""
+    further: FurtherDraws = field(default_factory=FurtherDraws)
+    """The draws of the refills (`ppo.rollout.refill`), which the rollout producer counts."""
 
     def add(self, step: int, metrics: dict[str, float], may_be_best: bool = True) -> bool:
         """Add a step's metrics. Return whether it is the best evaluation so far.
@@ -105,6 +108,7 @@ class RunHistory:
             "curve": [point.model_dump() for point in self.curve],
             "value_pretraining": asdict(self.value_pretraining),
             "missing": self.missing.to_json(),
+            "further": self.further.to_json(),
         }
 
     def restore(self, values: dict[str, Any]) -> None:
@@ -113,6 +117,7 @@ class RunHistory:
         self.curve = [CurvePoint(**point) for point in values["curve"]]
         self.value_pretraining = ValuePretraining.from_json(values.get("value_pretraining"))
         self.missing = MissingWatch.from_json(values.get("missing", {}))
+        self.further.restore(values.get("further", {}))
         for name, value in values.items():
             if name not in _STORED_APART:
                 setattr(self, name, value)

@@ -84,13 +84,13 @@ class StageEstimate(_Part):
     optimizer_steps: int
     """Times the weights change. In PPO, steps of policy and critic together count once, and steps of the critic alone too."""
     responses: int = 0
-    """Responses sampled."""
+    """Responses sampled. Those that `ppo.rollout.refill` samples in place of others are unknown before the run and not counted."""
     tokens: int
     """Expected tokens of the training passes, with prompts, once for every epoch (in PPO, of the policy); in the evaluation, tokens read."""
     generated: int = 0
     """Expected tokens sampled, from the lengths of the demonstrations."""
     generated_max: int = 0
-    """Tokens sampled where every response is as long as allowed."""
+    """Tokens sampled where every response is as long as allowed, and `ppo.rollout.refill` takes all of its rounds with a whole batch each."""
 
 
 class ModelReport(_Part):

@@ -136,6 +136,7 @@ def _ppo(spec: JobSpec, sizes: Sizes) -> StageEstimate:
         responses += ppo.optimal_value.samples * len(sizes.encoded.prompts)
     if ppo.online is not None:
         responses += 2 * ppo.online.prompts * (ppo.online.rounds - 1)
+    replaced = 0 if ppo.rollout.refill is None else trained_on * (ppo.rollout.refill.max_rounds - 1)
     length = expected_response(sizes, ppo.max_new_tokens)
     steps = ppo.epochs * ppo.minibatches
     if ppo.critic_learns_apart:
@@ -148,7 +149,7 @@ def _ppo(spec: JobSpec, sizes: Sizes) -> StageEstimate:
         responses=responses,
         tokens=round(ppo.epochs * trained_on * (mean(sizes.prompt_lengths()) + length)),
         generated=round(responses * length),
-        generated_max=responses * ppo.max_new_tokens,
+        generated_max=(responses + replaced) * ppo.max_new_tokens,
     )
 
 

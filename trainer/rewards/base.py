@@ -226,6 +226,24 @@ def _concatenated(blocks: Sequence[Scores]) -> Scores:
     for name in blocks[0].figures:
         values = [block.figures[name] for block in blocks]
         figures[name] = max(values) if name.startswith("time/") else math.fsum(values) / len(values)
+    return _joined(blocks, figures)
+
+
+def one_after_another(batches: Sequence[Scores]) -> Scores:
+    """The scores of batches that were scored in turn. `time/` metrics are summed, others averaged over the answers."""
+    if len(batches) == 1:
+        return batches[0]
+    figures = {}
+    for name in dict.fromkeys(name for batch in batches for name in batch.figures):
+        found = [(batch.figures[name], len(batch.totals)) for batch in batches if name in batch.figures]
+        if name.startswith("time/"):
+            figures[name] = math.fsum(value for value, _ in found)
+        else:
+            figures[name] = math.fsum(value * count for value, count in found) / sum(count for _, count in found)
+    return _joined(batches, figures)
+
+
+def _joined(blocks: Sequence[Scores], figures: dict[str, float]) -> Scores:
     parts = {name: [value for block in blocks for value in block.parts[name]] for name in blocks[0].parts}
     dense = None
     if any(block.dense is not None for block in blocks):

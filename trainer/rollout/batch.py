@@ -189,8 +189,9 @@ def score(
     responses: list[Response],
     temperature: float | None = None,
     policy_pass: bool = True,
+    rewards: Scores | None = None,
 ) -> ScoredBatch:
-    """Score responses with the run's rewards, and compute their log-probabilities.
+    """Score responses with the run's rewards, and compute their log-probabilities. `rewards`: those that are known already.
 
     Without `policy_pass` the policy makes no forward pass here: the update's own pass computes log π_old. It is made
     nevertheless if a response has no value, because the update does not see that one. Raises RewardError for an error of
@@ -201,7 +202,7 @@ def score(
     answers = to_answers(prompts, responses, codec)
     batch = Batch.from_ids([p.ids for p in prompts], [response.ids for response in responses], codec.pad_id)
     batch = batch.to(context.device)
-    rewards = models.rewards.score(answers)
+    rewards = models.rewards.score(answers) if rewards is None else rewards
     reference_BR = response_logprobs(context, models.reference, batch, temperature)
     sampler_BR = sampler_logprobs(responses, reference_BR)
     old_BR: Tensor | None = None

@@ -22,9 +22,11 @@ from trainer.hangs import phase
 from trainer.models import Model
 from trainer.models.heads import store_as_computed
 from trainer.models.roles import Role
-from trainer.randomness import batch_indices, generator
-from trainer.rollout.batch import sample_local_rows
+from trainer.randomness import generator, stream_indices
+from trainer.rewards.base import Scores
+from trainer.rollout.batch import sample_local_rows, sample_responses, to_answers
 from trainer.rollout.context import PPOContext
+from trainer.rollout.refill import FurtherDraws, Refill, Round, refill
 from trainer.sampling import Response, uniforms
 from trainer.session.checkpoint import load_optimizer
 from trainer.session.manifest import STATE
@@ -56,6 +58,18 @@ class Rollout:
     iteration: int
     policy_step: int | None = None
     """Steps of the stage that the sampling policy had taken; None without `asynchronous`: as many as the policy that learns."""
+    refill: Refill | None = None
+    """All that was sampled, and its rewards; None without `ppo.rollout.refill`."""
+
+    @property
+    def rewards(self) -> Scores | None:
+        """The rewards of the responses, if they were needed to choose them."""
+        return None if self.refill is None else self.refill.rewards.select(self.refill.places)
+
+    @property
+    def has_idle_responses(self) -> bool:
+        """Whether the batch has responses that nothing is learned from, because no further prompts were found for it."""
+        return self.refill is not None and self.refill.shortfall > 0
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -69,8 +83,12 @@ class RolloutProducer:
     `ppo.rollout.asynchronous` therefore changes only which weights of the policy sample.
     """
 
-    def __init__(self, context: PPOContext, prompts: Sequence[TokenizedPrompt]) -> None:
+    def __init__(
+        self, context: PPOContext, prompts: Sequence[TokenizedPrompt], further: FurtherDraws | None = None
+    ) -> None:
+        """`further`: the draws of the refills so far, to which `take` adds."""
         self._context, self._prompts = context, prompts
+        self._further = FurtherDraws() if further is None else further
         self._waiting = dict[int, WaitingBatch]()
         """Batches sampled ahead, by their iteration."""
         self._waited = 0.0
@@ -81,9 +99,15 @@ class RolloutProducer:
         on_gpu = asynchronous and context.device.type == "cuda"
         self._stream = torch.cuda.Stream(context.device) if on_gpu else None
 
-    @phase("rollout")
     def take(self, iteration: int) -> Rollout:
-        """Return the iteration's rollout: the responses sampled ahead, if any, else fresh ones of the current policy."""
+        """Return the iteration's rollout: the responses sampled ahead, if any, else fresh ones of the current policy.
+
+        With `ppo.rollout.refill` it samples and scores until the batch is full. Raises RewardError as `score` does.
+        """
+        return self._taken(iteration) if self._context.spec.rollout.refill is None else self._refilled(iteration)
+
+    @phase("rollout")
+    def _taken(self, iteration: int) -> Rollout:
         rows = self._rows(iteration)
         prompts = [self._prompts[row] for row in rows]
         batch, seconds = self._waiting.pop(iteration, None), self._waited
@@ -93,6 +117,27 @@ class RolloutProducer:
             seconds = time.perf_counter() - began
         policy_step = batch.policy_step if self._bound else None
         return Rollout(rows, prompts, batch.responses, seconds, iteration, policy_step)
+
+    def _refilled(self, iteration: int) -> Rollout:
+        began, spec = time.perf_counter(), self._context.spec
+        assert spec.rollout.refill is not None  # the caller has looked
+        prompts = spec.batch_size // spec.samples_per_prompt
+        start = iteration * prompts + self._further.prompts
+
+        def sample(number: int, first: int, count: int) -> Round:
+            rows = self._rows_at(start + first, count)
+            asked, models = [self._prompts[row] for row in rows], self._context.models
+            draws = generator(self._context.seed, "sampling", iteration, *([number] if number else []))
+            draws_BR = uniforms(draws, len(rows), spec.max_new_tokens)
+            responses = sample_responses(self._context, asked, draws_BR)
+            return Round(rows, responses, models.rewards.score(to_answers(asked, responses, self._context.codec)))
+
+        found = refill(sample, prompts, spec.samples_per_prompt, spec.rollout.refill)
+        self._further.prompts += found.drawn - prompts
+        self._further.responses += len(found.rows) - spec.batch_size
+        rows, seconds = [found.rows[place] for place in found.places], time.perf_counter() - began
+        responses = [found.responses[place] for place in found.places]
+        return Rollout(rows, [self._prompts[row] for row in rows], responses, seconds, iteration, refill=found)
 
     @contextmanager
     def sample_ahead(self, iteration: int, total: int) -> Iterator[None]:
@@ -169,10 +214,13 @@ class RolloutProducer:
         return len(waiting) - len(self._waiting)
 
     def _rows(self, iteration: int) -> list[int]:
-        spec, seed = self._context.spec, self._context.seed
-        group = spec.samples_per_prompt
-        drawn = batch_indices(len(self._prompts), spec.batch_size // group, iteration, seed, "order")
-        return [row for row in drawn for _ in range(group)]
+        prompts = self._context.spec.batch_size // self._context.spec.samples_per_prompt
+        return self._rows_at(iteration * prompts + self._further.prompts, prompts)
+
+    def _rows_at(self, first: int, count: int) -> list[int]:
+        """The rows of `count` prompts of the stream, from place `first` on, each once for every response to it."""
+        drawn = stream_indices(len(self._prompts), first, first + count, self._context.seed, "order")
+        return [row for row in drawn for _ in range(self._context.spec.samples_per_prompt)]
 
     def _sampled(self, model: Model, iteration: int) -> list[Response]:
         """This process's part of the iteration's responses."""

@@ -23,7 +23,7 @@ from trainer.spec.ppo_correction import CorrectionSpec
 from trainer.spec.ppo_critics import CriticHeadsSpec
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
-from trainer.spec.ppo_rollout import RolloutSpec
+from trainer.spec.ppo_rollout import RefillSpec, RolloutSpec
 from trainer.spec.rewards import (
     DEFAULT_MAX_MISSING,
     ClassifierReward,
@@ -101,6 +101,7 @@ __all__ = [
     "PositiveExamplesSpec",
     "PtxSpec",
     "ReferenceSpec",
+    "RefillSpec",
     "RegexReward",
     "ResourcesSpec",
     "RewardModelLoss",

@@ -12,6 +12,8 @@ from trainer.spec.job import JobSpec
 from trainer.spec.section import STAGES, StageName
 
 _CHANGES = facts_of(JobSpec, Change)
+_DRAWS = ("seed", "data.prompts", "ppo.batch_size", "ppo.samples_per_prompt")
+"""The fields by which PPO's prompts and draws change, in addition to those of `ppo.rollout.refill`."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,11 @@ def _ppo_parts(old: JobSpec, new: JobSpec, changed: set[str]) -> Iterator[Carrie
         yield CarriedPart("reference", False, "It is loaded from the new `ppo.reference.path`.")
     else:
         yield CarriedPart("reference", True, "The same policy as before.")
-    draws = sorted(changed & {"seed", "data.prompts", "ppo.batch_size", "ppo.samples_per_prompt"})
+    draws = sorted(
+        field
+        for field in changed
+        if field in _DRAWS or field == "ppo.rollout.refill" or field.startswith("ppo.rollout.refill.")
+    )
     detail = f"Other prompts or draws, because {', '.join(draws)} changed." if draws else "The same prompts and draws."
     yield CarriedPart("sampler", not draws, detail)
 

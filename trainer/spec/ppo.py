@@ -195,6 +195,7 @@ class PPOSpec(OptimizerSpec):
         self._policy_loss_fits()
         self._correction_fits()
         self._staleness_fits()
+        self._refill_fits()
         self._rate_fits()
         return self
 
@@ -285,6 +286,15 @@ class PPOSpec(OptimizerSpec):
             raise ValueError(
                 f"`rollout.staleness` ({rollout.staleness}) must be less than the number of steps ({self.most_steps}): no "
                 "iteration would learn from a policy of so many steps before"
+            )
+
+    def _refill_fits(self) -> None:
+        """Raise ValueError for groups that would be dropped although they teach."""
+        if self.rollout.refill is not None and self.advantage.baseline not in ("leave_one_out", "group_mean"):
+            baseline = "the critic" if self.uses_critic else f'`advantage.baseline` = "{self.advantage.baseline}"'
+            raise ValueError(
+                '`rollout.refill` needs `advantage.baseline` = "leave_one_out" or "group_mean": responses with equal scores teach '
+                f"nothing against the mean of their own group, but they do against {baseline}"
             )
 
     @property

@@ -5,9 +5,20 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 
 from trainer.spec.ppo_correction import CorrectionName, CorrectionSpec
-from trainer.spec.section import Countable, Fraction, Positive, PositiveInt, Section
+from trainer.spec.section import Countable, Fraction, NonNegative, Positive, PositiveInt, Section
 
 _VLLM_MIN_TEMPERATURE = 0.01
+
+
+class RefillSpec(Section):
+    """Dynamic sampling (DAPO, Yu et al. 2025, arXiv 2503.14476, §3.2): prompts whose responses all have the same score are replaced by further prompts, until the batch is full."""
+
+    max_rounds: Annotated[int, Field(ge=2, le=100)] = 10
+    """Most rounds of sampling in an iteration, the batch itself included. After them the iteration learns from the prompts that it has. The metric `refill/shortfall` is the share that is lacking."""
+    oversampling: Annotated[float, Field(ge=1)] = 1.0
+    """Prompts of a further round, as a multiple of those that the batch still lacks, and at most a batch. More take fewer rounds. Those after the prompt that fills the batch are thrown away, and the next iteration draws them again."""
+    tolerance: NonNegative = 0.0
+    """A prompt is replaced if its highest and lowest score lie no further apart than this. 0: if they are equal, as in the paper."""
 
 
 class RolloutSpec(Section):
@@ -29,6 +40,8 @@ class RolloutSpec(Section):
     """Sample the responses of a later iteration while the trainer learns from this one's. The sampling policy is `staleness` steps old (Noukhovitch et al. 2024), for which `correction` corrects. Takes one more copy of the policy's weights."""
     staleness: Annotated[int, Field(ge=0), Countable] | None = None
     """k, the largest age of a sampling policy in steps. Iteration t learns from responses of the policy before step t − k, and the first k iterations from those of the first policy. 1 or more turns `asynchronous` on. Left out: 1 with `asynchronous`, else 0."""
+    refill: RefillSpec | None = None
+    """Replace prompts whose responses all have the same score, which teach nothing with a baseline of the group. Scores are those before `shaping`. Left out: they stay in the batch."""
     gpu_memory_utilization: Fraction = 0.3
     """Share of the GPU's memory that vLLM takes for its weights and its cache while it samples. On a CPU the cache takes what the rows sampled at once need."""
 
@@ -71,6 +84,11 @@ class RolloutSpec(Section):
             raise ValueError(
                 f"`staleness` = {self.staleness} with `asynchronous` = {str(self.asynchronous).lower()}: responses that are "
                 "sampled ahead are 1 step old or older, and others 0. Leave out one of the two"
+            )
+        if self.refill is not None and self.asynchronous:
+            raise ValueError(
+                "`refill` with `asynchronous`: responses that are sampled ahead are scored only when their iteration begins, so "
+                "the prompts to replace are not known while they are sampled. Leave out one of the two"
             )
         self._correction_fits()
         return self

@@ -15,6 +15,7 @@ RULES: dict[str, HealthRule] = {
 PPO = {metric.name: metric for metric in METRICS if metric.stage == "ppo"}
 WATCHED = {
     "sampling/ratio/outside": (None, "sampler_gap"),
+    "refill/shortfall": (None, "refill_short"),
     "policy/approxkl_avg": (None, "approxkl_high"),
     "policy/clipfrac_avg": ("clipfrac_zero", "clipfrac_high"),
     "objective/kl": ("negative_kl", None),

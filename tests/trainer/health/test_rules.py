@@ -1,7 +1,7 @@
 """Each rule on histories written by hand: fires at its step, and is silent on a healthy run."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -60,6 +60,16 @@ def test_a_rule_fires_when_its_patience_is_over_and_only_once(rule: str, bad: di
     """Six healthy steps; almost long enough bad, with one healthy step after; then bad for long."""
     history = [{}] * 6 + [bad] * (patience - 1) + [{}] + [bad] * (patience + 3)
     assert watch(monitor(), history) == [(rule, 6 + patience + patience)]
+
+
+def test_refill_short_fires_with_a_refill_and_doubles_its_rounds() -> None:
+    short = [{"refill/shortfall": 0.1}] * 9 + [{"refill/shortfall": 0.11}] * 5
+    advantage = {"estimator": "sequence", "baseline": "group_mean"}
+    ppo: dict[str, Any] = {"samples_per_prompt": 4, "advantage": advantage, "rollout": {"refill": {"max_rounds": 8}}}
+    assert watch(monitor(ppo), short) == [("refill_short", 14)]
+    assert watch(monitor(), short) == []
+    (change,) = suggested_values(_spec(**ppo), CHANGES["refill_short"])
+    assert (change.field, change.value) == ("ppo.rollout.refill.max_rounds", 16)
 
 
 @pytest.mark.parametrize(
@@ -306,6 +316,9 @@ def test_every_rule_of_the_spec_is_watched_and_names_real_fields() -> None:
             where: Any = JobSpec
             for name in path.split("."):
                 where = where.model_fields[name].annotation
+                where = next(
+                    (one for one in get_args(where) if hasattr(one, "model_fields")), where
+                )  # an optional section
 
 
 def test_monitor_restored_from_state_keeps_its_history() -> None:
