@@ -734,6 +734,17 @@ class CriticPosition(TypedDict, closed=True):
     """Mean |δ|."""
 
 
+class CurriculumSpec(TypedDict, closed=True):
+    """A curriculum by measured difficulty. A prompt is drawn with a weight of `floor` + (1 − `floor`)·4·p·(1 − p), p its own success rate so far. Prompts that are always or never solved are drawn least (LILO, Foster et al. 2025, arXiv 2502.12272; Bae et al. 2025, arXiv 2504.03380)."""
+
+    above: NotRequired[float]
+    """A response is a success if its score is above this number. The score is the weighted sum of its rewards before `shaping`."""
+    floor: NotRequired[float]
+    """Weight of a prompt that is always or never solved. That of a prompt that is solved half of the time, or not drawn yet, is 1."""
+    decay: NotRequired[float]
+    """Factor of a prompt's earlier counts when it is drawn again, because they are those of an older policy. 0: only the newest responses count. 1: all count alike."""
+
+
 class CurvePoint(TypedDict, closed=True):
     """One evaluation of the held-out prompts."""
 
@@ -1111,6 +1122,8 @@ class HealthSpec(TypedDict, closed=True):
     """`sampling/ratio/outside` above the limit: on this share of the tokens the sampler and the policy lie apart by more than a factor of 2."""
     sampler_differs: NotRequired[HealthRule]
     """`sampling/ratio/beyond_rounding` above the limit: on this share of the tokens the sampler computes something else than the policy. Not with `ppo.rollout.asynchronous`, where it is an older policy."""
+    refill_short: NotRequired[HealthRule]
+    """`refill/shortfall` above the limit: `ppo.rollout.refill` finds too few prompts whose responses differ in their scores."""
     not_finite: NotRequired[HealthRule]
     """A loss or gradient is NaN or infinite more often than the limit. The step is never taken. `stop` fails in the midst of the iteration and saves nothing more. `warn` skips the step, and `roll_back` returns to the best checkpoint."""
 
@@ -2281,6 +2294,17 @@ class ReferenceSpec(TypedDict, closed=True):
     """π_ref ← decay·π_ref + (1 − decay)·π after each iteration, for `ema`. The two factors of an adapter are averaged separately."""
 
 
+class RefillSpec(TypedDict, closed=True):
+    """Dynamic sampling (DAPO, Yu et al. 2025, arXiv 2503.14476, §3.2): prompts whose responses all have the same score are replaced by further prompts, until the batch is full."""
+
+    max_rounds: NotRequired[int]
+    """Most rounds of sampling in an iteration, the batch itself included. After them the iteration learns from the prompts that it has. The metric `refill/shortfall` is the share that is lacking."""
+    oversampling: NotRequired[float]
+    """Prompts of a further round, as a multiple of those that the batch still lacks, and at most a batch. More take fewer rounds. Those after the prompt that fills the batch are thrown away, and the next iteration draws them again."""
+    tolerance: NotRequired[float]
+    """A prompt is replaced if its highest and lowest score lie no further apart than this. 0: if they are equal, as in the paper."""
+
+
 class RegexReward(TypedDict, closed=True):
     """1 where the response matches a pattern, else 0."""
 
@@ -2514,6 +2538,8 @@ class RolloutSpec(TypedDict, closed=True):
     """Sample the responses of a later iteration while the trainer learns from this one's. The sampling policy is `staleness` steps old (Noukhovitch et al. 2024), for which `correction` corrects. Takes one more copy of the policy's weights."""
     staleness: NotRequired[int | None]
     """k, the largest age of a sampling policy in steps. Iteration t learns from responses of the policy before step t − k, and the first k iterations from those of the first policy. 1 or more turns `asynchronous` on. Left out: 1 with `asynchronous`, else 0."""
+    refill: NotRequired[RefillSpec | None]
+    """Replace prompts whose responses all have the same score, which teach nothing with a baseline of the group. Scores are those before `shaping`. Left out: they stay in the batch."""
     gpu_memory_utilization: NotRequired[float]
     """Share of the GPU's memory that vLLM takes for its weights and its cache while it samples. On a CPU the cache takes what the rows sampled at once need."""
 
@@ -2988,13 +3014,13 @@ class StageEstimate(TypedDict, closed=True):
     optimizer_steps: int
     """Times the weights change. In PPO, steps of policy and critic together count once, and steps of the critic alone too."""
     responses: NotRequired[int]
-    """Responses sampled."""
+    """Responses sampled. Those that `ppo.rollout.refill` samples in place of others are unknown before the run and not counted."""
     tokens: int
     """Expected tokens of the training passes, with prompts, once for every epoch (in PPO, of the policy); in the evaluation, tokens read."""
     generated: NotRequired[int]
     """Expected tokens sampled, from the lengths of the demonstrations."""
     generated_max: NotRequired[int]
-    """Tokens sampled where every response is as long as allowed."""
+    """Tokens sampled where every response is as long as allowed, and `ppo.rollout.refill` takes all of its rounds with a whole batch each."""
 
 
 class StageFinishedData(TypedDict):
@@ -4978,6 +5004,8 @@ class PPOSpec(TypedDict, closed=True):
     """Sampling temperature; the log-probabilities of the update are taken at the same one."""
     rollout: NotRequired[RolloutSpec]
     """How the responses are sampled."""
+    curriculum: NotRequired[CurriculumSpec | None]
+    """Draw prompts by their measured difficulty. Left out: in shuffled passes over all of them."""
     advantage: NotRequired[AdvantageSpec]
     policy_loss: NotRequired[PolicyLossSpec]
     """The loss that the policy minimises."""

@@ -1,4 +1,4 @@
-"""Metrics of the prompts that PPO trains on: dynamic sampling (`ppo.rollout.refill`)."""
+"""Metrics of the prompts that PPO trains on: dynamic sampling (`ppo.rollout.refill`) and `ppo.curriculum`."""
 
 from trainer.metrics.metric import Chart, Metric
 from trainer.metrics.ppo import RULES, reported
@@ -47,7 +47,7 @@ PPO_PROMPTS = [
         "refill/tokens",
         "Sampled tokens",
         "tokens of all responses of the iteration",
-        "What `ppo.rollout.refill` sampled to fill the batch.",
+        "All that `ppo.rollout.refill` sampled to fill the batch.",
         unit="tokens",
     ),
     Metric(
@@ -65,5 +65,57 @@ PPO_PROMPTS = [
         "mean over the responses learned from of Σᵢ wᵢ·rewardᵢ",
         "With `ppo.rollout.refill`, `objective/scores`, `objective/raw_scores`, their spread and `reward/<name>` are those of all sampled responses. This is the mean of the chosen ones, which stays near the middle of the range.",
         unit="score",
+    ),
+    *(
+        Metric(
+            "ppo",
+            f"curriculum/{name}",
+            f"Prompts: {name}",
+            formula,
+            f"Training prompts {meaning}, by the success rate of their own responses so far (`ppo.curriculum`). The four shares add up to 1.",
+            advice=advice,
+            unit="share",
+            chart=Chart("Prompts by difficulty", order, name) if order else None,
+        )
+        for order, name, formula, meaning, advice in (
+            (None, "unseen", "prompts without a response ÷ prompts", "that were not drawn yet", ""),
+            (
+                161,
+                "hard",
+                "prompts with a success rate below ¼ ÷ prompts",
+                "that the policy rarely solves",
+                "Most of them, and not falling: the task is too hard, or `ppo.curriculum.above` too high.",
+            ),
+            (
+                162,
+                "medium",
+                "prompts with a success rate from ¼ to ¾ ÷ prompts",
+                "that the policy sometimes solves",
+                "",
+            ),
+            (
+                163,
+                "easy",
+                "prompts with a success rate above ¾ ÷ prompts",
+                "that the policy mostly solves",
+                "Most of them: little is left to learn from these prompts.",
+            ),
+        )
+    ),
+    Metric(
+        "ppo",
+        "curriculum/success",
+        "Success rate over prompts",
+        "mean over the prompts that were drawn so far of successes ÷ responses",
+        "The rate on all of these prompts alike, with the discounted counts of `ppo.curriculum`. Some are older than others. The scores of a batch are those of the prompts that were chosen.",
+        unit="share",
+    ),
+    Metric(
+        "ppo",
+        "curriculum/drawn_success",
+        "Success rate of the drawn prompts",
+        "the same mean over the prompts of this iteration, its own responses included",
+        "Nearer to ½ than the rate over all prompts: the curriculum chooses those that the policy sometimes solves.",
+        unit="share",
     ),
 ]

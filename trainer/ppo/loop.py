@@ -55,7 +55,7 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
             policy_pass = stage.needs_policy_pass(turn, rollout)
             scored = score(context, rollout.prompts, rollout.responses, None, policy_pass, rollout.rewards)
             learned = learnable(scored, spec, state.optimal_values_at(rollout.rows))
-            metrics |= stage.missing_metrics(rollout, scored, learned)
+            metrics |= stage.missing_metrics(rollout, scored, learned) | producer.measure(rollout, scored.rewards)
             result, coefficients = None, state.kl_coefficients(spec, iteration)
             if learned is not None:
                 state.scale = state.scale.with_scores(learned.rewards.numbers)

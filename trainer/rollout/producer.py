@@ -26,6 +26,7 @@ from trainer.randomness import generator, stream_indices
 from trainer.rewards.base import Scores
 from trainer.rollout.batch import sample_local_rows, sample_responses, to_answers
 from trainer.rollout.context import PPOContext
+from trainer.rollout.curriculum import Curriculum
 from trainer.rollout.refill import FurtherDraws, Refill, Round, refill
 from trainer.sampling import Response, uniforms
 from trainer.session.checkpoint import load_optimizer
@@ -89,6 +90,9 @@ class RolloutProducer:
         """`further`: the draws of the refills so far, to which `take` adds."""
         self._context, self._prompts = context, prompts
         self._further = FurtherDraws() if further is None else further
+        chosen = context.spec.curriculum
+        self.curriculum = None if chosen is None else Curriculum(chosen, prompts, context.seed)
+        """The measured difficulty of the prompts, if they are drawn by it."""
         self._waiting = dict[int, WaitingBatch]()
         """Batches sampled ahead, by their iteration."""
         self._waited = 0.0
@@ -122,10 +126,9 @@ class RolloutProducer:
         began, spec = time.perf_counter(), self._context.spec
         assert spec.rollout.refill is not None  # the caller has looked
         prompts = spec.batch_size // spec.samples_per_prompt
-        start = iteration * prompts + self._further.prompts
 
         def sample(number: int, first: int, count: int) -> Round:
-            rows = self._rows_at(start + first, count)
+            rows = self._rows(iteration, first, count)
             asked, models = [self._prompts[row] for row in rows], self._context.models
             draws = generator(self._context.seed, "sampling", iteration, *([number] if number else []))
             draws_BR = uniforms(draws, len(rows), spec.max_new_tokens)
@@ -133,7 +136,8 @@ class RolloutProducer:
             return Round(rows, responses, models.rewards.score(to_answers(asked, responses, self._context.codec)))
 
         found = refill(sample, prompts, spec.samples_per_prompt, spec.rollout.refill)
-        self._further.prompts += found.drawn - prompts
+        if self.curriculum is None:
+            self._further.prompts += found.drawn - prompts
         self._further.responses += len(found.rows) - spec.batch_size
         rows, seconds = [found.rows[place] for place in found.places], time.perf_counter() - began
         responses = [found.responses[place] for place in found.places]
@@ -182,7 +186,11 @@ class RolloutProducer:
                 self._waiting[ahead] = WaitingBatch(iteration, self._gathered(future.result()))
 
     def state(self) -> dict[str, dict[str, Tensor]]:
-        """Return the waiting responses as tensors, for a checkpoint; {} if none wait."""
+        """Return the measured difficulty and the waiting responses as tensors, for a checkpoint; {} without either."""
+        measured = {} if self.curriculum is None else self.curriculum.state()
+        return measured | self._waiting_tensors()
+
+    def _waiting_tensors(self) -> dict[str, dict[str, Tensor]]:
         if not self._waiting:
             return {}
         iterations = sorted(self._waiting)
@@ -200,11 +208,14 @@ class RolloutProducer:
         return {PENDING: tensors}
 
     def restore(self, checkpoint: Path | None, step: int) -> int:
-        """Restore the batches that waited when the checkpoint of `step` was saved. Return how many of them were too old.
+        """Restore the measured difficulty, and the batches that waited when the checkpoint of `step` was saved. Return how many of them were too old.
 
         Those are dropped and sampled anew: a branch of a run may have a lower bound. After a roll-back all are dropped,
         because they belong to the steps that it undid.
+        The measured difficulty is then that of the policy that the run goes back to.
         """
+        if self.curriculum is not None:
+            self.curriculum.restore(checkpoint)
         if checkpoint is None or not (checkpoint / STATE / f"{PENDING}.safetensors").exists():
             return 0
         waiting = _batches(load_optimizer(checkpoint, PENDING))
@@ -213,14 +224,30 @@ class RolloutProducer:
         self._waiting = {at: batch for at, batch in waiting.items() if at - batch.policy_step <= self._bound}
         return len(waiting) - len(self._waiting)
 
-    def _rows(self, iteration: int) -> list[int]:
-        prompts = self._context.spec.batch_size // self._context.spec.samples_per_prompt
-        return self._rows_at(iteration * prompts + self._further.prompts, prompts)
+    def _rows(self, iteration: int, first: int = 0, count: int | None = None) -> list[int]:
+        """`count` prompts (None: a batch) after the `first` ones of the iteration, each once for every response to it."""
+        group = self._context.spec.samples_per_prompt
+        batch = self._context.spec.batch_size // group
+        count = batch if count is None else count
+        if self.curriculum is not None:
+            drawn = self.curriculum.drawn(iteration, first, count)
+        else:
+            start = iteration * batch + self._further.prompts + first
+            drawn = stream_indices(len(self._prompts), start, start + count, self._context.seed, "order")
+        return [row for row in drawn for _ in range(group)]
 
-    def _rows_at(self, first: int, count: int) -> list[int]:
-        """The rows of `count` prompts of the stream, from place `first` on, each once for every response to it."""
-        drawn = stream_indices(len(self._prompts), first, first + count, self._context.seed, "order")
-        return [row for row in drawn for _ in range(self._context.spec.samples_per_prompt)]
+    def measure(self, rollout: Rollout, rewards: Scores) -> dict[str, float]:
+        """Add the scores of an iteration to the measured difficulty of its prompts. Return the metrics; {} without a curriculum.
+
+        `rewards` are those of the batch. With `ppo.rollout.refill` all that was sampled counts.
+        """
+        if self.curriculum is None:
+            return {}
+        rows, sampled = (
+            (rollout.rows, rewards) if rollout.refill is None else (rollout.refill.rows, rollout.refill.rewards)
+        )
+        self.curriculum.add(rows, sampled.totals)
+        return self.curriculum.metrics(rows)
 
     def _sampled(self, model: Model, iteration: int) -> list[Response]:
         """This process's part of the iteration's responses."""

@@ -23,7 +23,7 @@ from trainer.spec.ppo_correction import CorrectionSpec
 from trainer.spec.ppo_critics import CriticHeadsSpec
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
-from trainer.spec.ppo_rollout import RefillSpec, RolloutSpec
+from trainer.spec.ppo_rollout import CurriculumSpec, RefillSpec, RolloutSpec
 from trainer.spec.rewards import (
     DEFAULT_MAX_MISSING,
     ClassifierReward,
@@ -67,6 +67,7 @@ __all__ = [
     "CorrectionSpec",
     "CriticHeadsSpec",
     "CriticSpec",
+    "CurriculumSpec",
     "DPOSpec",
     "DataSpec",
     "EvaluationSpec",

@@ -13,7 +13,9 @@ from trainer.spec.section import STAGES, StageName
 
 _CHANGES = facts_of(JobSpec, Change)
 _DRAWS = ("seed", "data.prompts", "ppo.batch_size", "ppo.samples_per_prompt")
-"""The fields by which PPO's prompts and draws change, in addition to those of `ppo.rollout.refill`."""
+"""The fields by which PPO's prompts and draws change, in addition to those of `_CHOICES`."""
+_CHOICES = ("ppo.rollout.refill", "ppo.curriculum")
+"""Optional sections by which they change."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ def _ppo_parts(old: JobSpec, new: JobSpec, changed: set[str]) -> Iterator[Carrie
     draws = sorted(
         field
         for field in changed
-        if field in _DRAWS or field == "ppo.rollout.refill" or field.startswith("ppo.rollout.refill.")
+        if field in _DRAWS or any(f"{field}.".startswith(f"{section}.") for section in _CHOICES)
     )
     detail = f"Other prompts or draws, because {', '.join(draws)} changed." if draws else "The same prompts and draws."
     yield CarriedPart("sampler", not draws, detail)

@@ -14,7 +14,7 @@ from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSp
 from trainer.spec.ppo_critics import refuse_unfit_heads
 from trainer.spec.ppo_loss import LOSS_KINDS, GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
-from trainer.spec.ppo_rollout import RolloutSpec
+from trainer.spec.ppo_rollout import CurriculumSpec, RolloutSpec
 from trainer.spec.rewards import RewardSpec
 from trainer.spec.section import AdaptiveSchedule, Countable, LearningRate, Positive, PositiveInt, Section
 from trainer.spec.stages import Epochs, OptimizerSpec, PeakRate
@@ -97,6 +97,8 @@ class PPOSpec(OptimizerSpec):
     """Sampling temperature; the log-probabilities of the update are taken at the same one."""
     rollout: Annotated[RolloutSpec, MID_STAGE] = RolloutSpec()
     """How the responses are sampled."""
+    curriculum: Annotated[CurriculumSpec | None, MID_STAGE] = None
+    """Draw prompts by their measured difficulty. Left out: in shuffled passes over all of them."""
     advantage: AdvantageSpec = AdvantageSpec()
     """How much better a token was than expected."""
     policy_loss: Annotated[PolicyLossSpec, MID_STAGE] = PolicyLossSpec()
@@ -195,7 +197,7 @@ class PPOSpec(OptimizerSpec):
         self._policy_loss_fits()
         self._correction_fits()
         self._staleness_fits()
-        self._refill_fits()
+        self._prompts_fit()
         self._rate_fits()
         return self
 
@@ -288,8 +290,13 @@ class PPOSpec(OptimizerSpec):
                 "iteration would learn from a policy of so many steps before"
             )
 
-    def _refill_fits(self) -> None:
-        """Raise ValueError for groups that would be dropped although they teach."""
+    def _prompts_fit(self) -> None:
+        """Raise ValueError for groups that would be dropped although they teach, and for prompts that are chosen too early."""
+        if self.curriculum is not None and self.rollout.asynchronous:
+            raise ValueError(
+                "`curriculum` with `rollout.asynchronous`: the prompts of responses that are sampled ahead are chosen before the "
+                "scores of the iterations between are known. Leave out one of the two"
+            )
         if self.rollout.refill is not None and self.advantage.baseline not in ("leave_one_out", "group_mean"):
             baseline = "the critic" if self.uses_critic else f'`advantage.baseline` = "{self.advantage.baseline}"'
             raise ValueError(

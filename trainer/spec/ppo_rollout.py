@@ -21,6 +21,17 @@ class RefillSpec(Section):
     """A prompt is replaced if its highest and lowest score lie no further apart than this. 0: if they are equal, as in the paper."""
 
 
+class CurriculumSpec(Section):
+    """A curriculum by measured difficulty. A prompt is drawn with a weight of `floor` + (1 − `floor`)·4·p·(1 − p), p its own success rate so far. Prompts that are always or never solved are drawn least (LILO, Foster et al. 2025, arXiv 2502.12272; Bae et al. 2025, arXiv 2504.03380)."""
+
+    above: float = 0.5
+    """A response is a success if its score is above this number. The score is the weighted sum of its rewards before `shaping`."""
+    floor: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    """Weight of a prompt that is always or never solved. That of a prompt that is solved half of the time, or not drawn yet, is 1."""
+    decay: Fraction = 0.5
+    """Factor of a prompt's earlier counts when it is drawn again, because they are those of an older policy. 0: only the newest responses count. 1: all count alike."""
+
+
 class RolloutSpec(Section):
     """The engine that samples the responses, and the source of the sampling policy's log-probabilities."""
 

@@ -37,6 +37,7 @@ SHAPES: dict[StageName, tuple[str, ...]] = {
         *_fields("ppo", (*_OPTIMISED, *_SAMPLED, "stop", "online", "optimal_value", "eval_every")),
         "ppo.advantage.baseline",
         "ppo.critic.pretraining",
+        "ppo.curriculum",
         "rewards",
         "evaluation.prompts",
         "evaluation.judge",

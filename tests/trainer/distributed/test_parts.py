@@ -81,6 +81,16 @@ LAST_LAYERS = {
     }, "steps": 2, "positive_examples": {"above": -0.5}},
     "rewards": [LENGTH],
 }  # fmt: skip
+REFILL = {
+    # rounds of one or two prompts, so that a process samples and scores nothing in some; prompts by measured difficulty
+    "stages": ["ppo"],
+    "ppo": {
+        "samples_per_prompt": 2, "minibatches": 3, "rollout": {"refill": {"max_rounds": 3}}, "curriculum": {},
+        "advantage": {"estimator": "sequence", "baseline": "group_mean", "normalize": "none"},
+        "kl": {"placement": "loss", "estimator": "k3"},
+    },
+    "rewards": [{"type": "regex", "pattern": "e"}],
+}  # fmt: skip
 THUMBS = {
     # 25 rows of a batch on two processes, of which z₀ takes all; a last batch that is smaller
     "stages": ["reward_model", "kto"],
@@ -121,6 +131,7 @@ CASES = [
     pytest.param(ADAPTERS, id="adapters"),
     pytest.param(THUMBS, id="thumbs", marks=pytest.mark.slow),
     pytest.param(GROUPS, id="groups", marks=pytest.mark.slow),
+    pytest.param(REFILL, id="refill", marks=pytest.mark.slow),
     pytest.param(OPTIMAL_VALUE, id="v*", marks=pytest.mark.slow),
     pytest.param(CRITIC_APART, id="critic apart", marks=pytest.mark.slow),
     pytest.param(CRITIC_PRETRAINED, id="critic pretrained", marks=pytest.mark.slow),

@@ -60,6 +60,12 @@ def test_steps_and_tokens_by_hand(tmp_path: Path) -> None:
     # two batches; four held-out prompts for the policy before PPO, at step 0, and after each iteration
     assert ppo.responses == 2 * 8 + 4 * 4
     assert ppo.generated_max == ppo.responses * 40
+    groups = {"estimator": "sequence", "baseline": "group_mean"}
+    refilled = checked(
+        tmp_path, ppo={"advantage": groups, "samples_per_prompt": 2, "rollout": {"refill": {"max_rounds": 3}}}
+    ).stages[2]
+    # each of two batches may be sampled three times over; the policy before PPO, step 0 and the last iteration
+    assert (refilled.responses, refilled.generated_max) == (2 * 8 + 3 * 4, (2 * 3 * 8 + 3 * 4) * 40)
     assert ppo.generated == pytest.approx(ppo.responses * lengths["completion"].mean, abs=1)
     assert evaluation.responses == 3 * 4  # before, after, and the best checkpoint
     rewards = [{"type": "model"}, {"type": "regex", "pattern": "e", "weight": 0.0}]

@@ -14,6 +14,7 @@ from tests.trainer.run.tools import LENGTH, LORA, contents
 from tests.trainer.running import ROOT, events_of, metrics_of
 from trainer.events import CommandRefused, KnobChanged, RolledBack
 from trainer.events.commands import Command
+from trainer.session.checkpoint import load_numbers
 
 ADAPTIVE = {"controller": "adaptive", "coef": 0.2, "target": 0.5, "horizon": 20}
 LOSS = {"kl": ADAPTIVE | {"placement": "loss", "estimator": "k2"}}
@@ -79,6 +80,14 @@ PPO_PARTS: dict[str, dict[str, Any]] = {
         "advantage": {"estimator": "sequence", "baseline": "group_mean", "normalize": "group_std"},
         "samples_per_prompt": 2,
     },
+    "replaced prompts": {
+        "advantage": {"estimator": "sequence", "baseline": "group_mean", "normalize": "group_std"},
+        "samples_per_prompt": 2, "rollout": {"refill": {"max_rounds": 3, "oversampling": 1.5}},
+    },
+    "prompts by difficulty": {
+        "advantage": {"estimator": "sequence", "baseline": "leave_one_out", "normalize": "none"},
+        "samples_per_prompt": 2, "curriculum": {"above": -0.5}, "rollout": {"refill": {"max_rounds": 3}},
+    },
     "V*": {
         "advantage": {"estimator": "sequence", "normalize": "none", "baseline": "optimal_value"},
         "policy_loss": {"kind": "least_squares"}, "kl": {"coef": 0.0},
@@ -100,6 +109,10 @@ RUN_PARTS: dict[str, dict[str, Any]] = {
     },
     "LoRA, critic with frozen attention": {"lora": LORA, "ppo": PPO_PARTS["critic with frozen attention"]},
     "LoRA, critic with bins": {"lora": LORA, "ppo": PPO_PARTS["critic with bins"]},
+    "roll-back, replaced prompts": {
+        "health": {"kl_blow_up": ALWAYS | {"action": "roll_back"}},
+        "ppo": PPO_PARTS["replaced prompts"],
+    },
     "pause": {"health": {"kl_blow_up": ALWAYS | {"action": "pause"}}},
     "8-bit moments": {"ppo": {"optimizer": "adamw_8bit"}},
 }
@@ -173,6 +186,29 @@ def test_stale_rollouts_set_live_resume_to_the_same_bits(first: Path, tmp_path: 
     trial = ppo_trial(first, "responses sampled three steps ahead", change(1, "learning_rate"))
     calm = check(trial, tmp_path, at_step(2), at_step(4))
     assert [metrics_of(calm)["ppo", step]["rollout/staleness"] for step in range(1, 6)] == [0, 1, 2, 3, 3]
+
+
+def test_replaced_prompts_set_live_resume_to_the_same_bits(first: Path, tmp_path: Path) -> None:
+    """Killed after two different numbers of further prompts, and the rate changes between them."""
+    trial = ppo_trial(first, "replaced prompts", change(2, "learning_rate"))
+    calm = check(trial, tmp_path, at_step(1), at_step(3))
+    found = [metrics_of(calm)["ppo", step] for step in range(1, 6)]
+    assert max(one["refill/rounds"] for one in found) > 1 and found[-1]["episode"] > 5 * 8
+
+
+def test_prompts_by_difficulty_set_live_resume_to_the_same_bits(first: Path, tmp_path: Path) -> None:
+    trial = ppo_trial(first, "prompts by difficulty", change(2, "learning_rate"))
+    calm = check(trial, tmp_path, at_step(1), at_step(3))
+    found = [metrics_of(calm)["ppo", step] for step in range(1, 6)]
+    assert found[0]["curriculum/unseen"] > found[4]["curriculum/unseen"] and found[4]["curriculum/hard"] > 0
+
+
+def test_roll_back_keeps_the_place_among_the_prompts(first: Path, tmp_path: Path) -> None:
+    """The steps after it draw prompts that no step before it has drawn, and a resume draws the same ones."""
+    calm = check(ppo_trial(first, "roll-back, replaced prompts", {}, eval_every=1), tmp_path, at_step(4))
+    assert [event.step for event in events_of(calm) if isinstance(event, RolledBack)] == [3]
+    further = [load_numbers(calm / "checkpoints" / f"ppo-00000{step}")["history"]["further"] for step in (3, 4)]
+    assert further[1]["prompts"] >= further[0]["prompts"] > 0
 
 
 def test_frozen_critic_set_live_resumes_to_the_same_bits(first: Path, tmp_path: Path) -> None:

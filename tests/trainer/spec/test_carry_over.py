@@ -77,12 +77,23 @@ def test_optimal_values_keep_prompts_and_rewards() -> None:
     [
         ({"seed": 1}, "sampler"),
         ({"ppo": {"batch_size": 128}}, "sampler"),
+        ({"ppo": {"curriculum": {"floor": 0.2}}}, "sampler"),
         ({"ppo": {"reference": {"path": "other"}}}, "reference"),
     ],
 )
 def test_part_that_a_change_replaces_is_not_carried(changes: dict[str, Any], part: str) -> None:
     carried = {one.part: one.carried for one in carried_parts(spec(), spec(**changes), MID_PPO)}
     assert not carried[part] and carried["weights"] and carried["optimizer"]
+
+
+def test_refill_may_begin_and_change_in_ppo_with_other_draws() -> None:
+    def groups(**rollout: Any) -> JobSpec:
+        advantage = {"estimator": "sequence", "baseline": "group_mean"}
+        return spec(ppo={"samples_per_prompt": 2, "advantage": advantage, "rollout": rollout})
+
+    for old, new in ((groups(), groups(refill={})), (groups(refill={}), groups(refill={"max_rounds": 3}))):
+        assert unusable_changes(old, new, MID_PPO) == []
+        assert not {one.part: one.carried for one in carried_parts(old, new, MID_PPO)}["sampler"]
 
 
 def test_adaptive_kl_coefficient_is_carried_unless_it_changes() -> None:

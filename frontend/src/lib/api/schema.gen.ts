@@ -4650,6 +4650,30 @@ export interface components {
             pretraining?: components["schemas"]["ValuePretrainingSpec"] | null;
         };
         /**
+         * CurriculumSpec
+         * @description A curriculum by measured difficulty. A prompt is drawn with a weight of `floor` + (1 − `floor`)·4·p·(1 − p), p its own success rate so far. Prompts that are always or never solved are drawn least (LILO, Foster et al. 2025, arXiv 2502.12272; Bae et al. 2025, arXiv 2504.03380).
+         */
+        CurriculumSpec: {
+            /**
+             * Above
+             * @description A response is a success if its score is above this number. The score is the weighted sum of its rewards before `shaping`.
+             * @default 0.5
+             */
+            above: number;
+            /**
+             * Floor
+             * @description Weight of a prompt that is always or never solved. That of a prompt that is solved half of the time, or not drawn yet, is 1.
+             * @default 0.1
+             */
+            floor: number;
+            /**
+             * Decay
+             * @description Factor of a prompt's earlier counts when it is drawn again, because they are those of an older policy. 0: only the newest responses count. 1: all count alike.
+             * @default 0.5
+             */
+            decay: number;
+        };
+        /**
          * CurveData
          * @description The over-optimisation curve: the optimised score, and the judge and win rate, against the distance from the start.
          */
@@ -6678,6 +6702,15 @@ export interface components {
              */
             sampler_differs: components["schemas"]["HealthRule"];
             /**
+             * @description `refill/shortfall` above the limit: `ppo.rollout.refill` finds too few prompts whose responses differ in their scores.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.1,
+             *       "patience": 5
+             *     }
+             */
+            refill_short: components["schemas"]["HealthRule"];
+            /**
              * @description A loss or gradient is NaN or infinite more often than the limit. The step is never taken. `stop` fails in the midst of the iteration and saves nothing more. `warn` skips the step, and `roll_back` returns to the best checkpoint.
              * @default {
              *       "action": "stop",
@@ -8227,6 +8260,11 @@ export interface components {
              *         "action": "warn",
              *         "limit": 0.1,
              *         "patience": 3
+             *       },
+             *       "refill_short": {
+             *         "action": "warn",
+             *         "limit": 0.1,
+             *         "patience": 5
              *       },
              *       "not_finite": {
              *         "action": "stop",
@@ -10140,6 +10178,8 @@ export interface components {
              *     }
              */
             rollout: components["schemas"]["RolloutSpec"];
+            /** @description Draw prompts by their measured difficulty. Left out: in shuffled passes over all of them. */
+            curriculum?: components["schemas"]["CurriculumSpec"] | null;
             /**
              * @default {
              *       "estimator": "gae",
@@ -11023,6 +11063,30 @@ export interface components {
             decay: number;
         };
         /**
+         * RefillSpec
+         * @description Dynamic sampling (DAPO, Yu et al. 2025, arXiv 2503.14476, §3.2): prompts whose responses all have the same score are replaced by further prompts, until the batch is full.
+         */
+        RefillSpec: {
+            /**
+             * Max Rounds
+             * @description Most rounds of sampling in an iteration, the batch itself included. After them the iteration learns from the prompts that it has. The metric `refill/shortfall` is the share that is lacking.
+             * @default 10
+             */
+            max_rounds: number;
+            /**
+             * Oversampling
+             * @description Prompts of a further round, as a multiple of those that the batch still lacks, and at most a batch. More take fewer rounds. Those after the prompt that fills the batch are thrown away, and the next iteration draws them again.
+             * @default 1
+             */
+            oversampling: number;
+            /**
+             * Tolerance
+             * @description A prompt is replaced if its highest and lowest score lie no further apart than this. 0: if they are equal, as in the paper.
+             * @default 0
+             */
+            tolerance: number;
+        };
+        /**
          * RegexReward
          * @description 1 where the response matches a pattern, else 0.
          */
@@ -11803,6 +11867,8 @@ export interface components {
              * @description k, the largest age of a sampling policy in steps. Iteration t learns from responses of the policy before step t − k, and the first k iterations from those of the first policy. 1 or more turns `asynchronous` on. Left out: 1 with `asynchronous`, else 0.
              */
             staleness?: number | null;
+            /** @description Replace prompts whose responses all have the same score, which teach nothing with a baseline of the group. Scores are those before `shaping`. Left out: they stay in the batch. */
+            refill?: components["schemas"]["RefillSpec"] | null;
             /**
              * Gpu Memory Utilization
              * @description Share of the GPU's memory that vLLM takes for its weights and its cache while it samples. On a CPU the cache takes what the rows sampled at once need.
@@ -13310,7 +13376,7 @@ export interface components {
             optimizer_steps: number;
             /**
              * Responses
-             * @description Responses sampled.
+             * @description Responses sampled. Those that `ppo.rollout.refill` samples in place of others are unknown before the run and not counted.
              * @default 0
              */
             responses: number;
@@ -13327,7 +13393,7 @@ export interface components {
             generated: number;
             /**
              * Generated Max
-             * @description Tokens sampled where every response is as long as allowed.
+             * @description Tokens sampled where every response is as long as allowed, and `ppo.rollout.refill` takes all of its rounds with a whole batch each.
              * @default 0
              */
             generated_max: number;
