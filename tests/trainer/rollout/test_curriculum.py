@@ -17,6 +17,7 @@ from trainer.rewards import Missing, Rewards
 from trainer.rewards.base import WeightedReward
 from trainer.rollout.batch import to_answers
 from trainer.rollout.curriculum import Curriculum
+from trainer.rollout.refill import FurtherDraws
 from trainer.spec import CurriculumSpec
 from trainer.text.codec import TokenizedPrompt
 
@@ -123,8 +124,9 @@ def test_producer_draws_by_the_difficulty_that_it_measures() -> None:
 
 
 def test_refill_goes_down_the_order_of_the_iteration() -> None:
-    """No prompt comes twice before all have come, and every sampled response is measured."""
-    producer = producer_of(drawn_by_difficulty(rollout={"refill": {"max_rounds": 4}}, steps=5))
+    """No prompt comes twice before all have come, and every sampled response is measured. The stream of passes stays where it is."""
+    further = FurtherDraws()
+    producer = producer_of(drawn_by_difficulty(rollout={"refill": {"max_rounds": 4}}, steps=5), further)
     assert producer.curriculum is not None
     for iteration in range(5):
         order = producer.curriculum.drawn(iteration, 0, 8)
@@ -139,6 +141,7 @@ def test_refill_goes_down_the_order_of_the_iteration() -> None:
         )
         faded = torch.where(expected > 0, 0.5 * before, before)
         assert torch.equal(producer.curriculum.responses_P, faded + expected)
+    assert further.prompts == 0 < further.responses
 
 
 @pytest.mark.parametrize("rollout", [{}, {"refill": {"max_rounds": 3}}], ids=["alone", "with refill"])
