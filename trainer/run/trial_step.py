@@ -113,7 +113,9 @@ def _measured(session: Session) -> tuple[list[TrialStep], int]:
     context = replace(context, models=replace(models, sampler=sampler))
     state = PPOState.initial(spec, Monitor(session.spec.health, spec))
     rollout = RolloutProducer(context, data.prompts).take(0)
-    learned = learnable(score(context, rollout.prompts, rollout.responses, policy_pass=True), spec)
+    learned = learnable(score(context, rollout.prompts, rollout.responses, rewards=rollout.rewards), spec)
+    if learned is None and rollout.refill is not None and rollout.refill.rewards.complete:
+        raise TrainerError("`ppo.rollout.refill` found no prompt whose responses differ in their scores.")
     if learned is None:
         raise TrainerError("No response of the first batch has a reward.")
     state.scale = state.scale.with_scores(learned.rewards.numbers)

@@ -8,12 +8,13 @@ import pytest
 from tests.trainer.run.tools import LENGTH, run, spec_of
 from tests.trainer.running import events_of
 from trainer.cli import main
-from trainer.errors import SpecError
+from trainer.errors import SpecError, TrainerError
 from trainer.events import Metrics
 from trainer.preflight.report import Report, TrialReport, TrialStep
 from trainer.run.trial_step import rate_for, trial_findings, trial_steps
 from trainer.spec import JobSpec
 
+GROUPS = {"estimator": "sequence", "baseline": "leave_one_out", "normalize": "none"}
 ADAPTIVE = {"lr_schedule": "kl_adaptive", "warmup_ratio": 0.0, "steps": 1}
 
 
@@ -50,12 +51,20 @@ def test_each_rate_of_a_trial_begins_with_the_same_weights(first: Path) -> None:
             "advantage": {"estimator": "sequence", "baseline": "leave_one_out", "normalize": "none"},
             "samples_per_prompt": 2,
         },
+        {"samples_per_prompt": 2, "rollout": {"refill": {}}, "advantage": GROUPS},
     ],
     ids=lambda options: next(iter(options)),
 )
 def test_trial_step_of_other_parts_grows_with_the_rate(first: Path, options: dict[str, Any]) -> None:
     moved = [step.kl or 0.0 for step in trial_steps(spec_with(first, **options)).steps]
     assert 0 < moved[0] < moved[2] < moved[4]
+
+
+def test_trial_step_names_a_refill_that_finds_no_difference(first: Path) -> None:
+    same = {"type": "regex", "pattern": "never written"}
+    ppo = {"samples_per_prompt": 2, "rollout": {"refill": {"max_rounds": 2}}, "advantage": GROUPS}
+    with pytest.raises(TrainerError, match="no prompt whose responses differ"):
+        trial_steps(spec_of(["ppo"], model=str(first / "sft"), rewards=[same], ppo=ppo))
 
 
 def test_run_that_trains_its_model_first_has_no_trial_step() -> None:

@@ -6684,6 +6684,15 @@ export interface components {
              */
             critic_lags: components["schemas"]["HealthRule"];
             /**
+             * @description `val/returns_outside_bins` above the limit: the critic cannot foresee this share of its targets. Only with `ppo.critic.classification`.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.05,
+             *       "patience": 10
+             *     }
+             */
+            returns_outside_bins: components["schemas"]["HealthRule"];
+            /**
              * @description `sampling/ratio/outside` above the limit: on this share of the tokens the sampler and the policy lie apart by more than a factor of 2.
              * @default {
              *       "action": "warn",
@@ -8249,6 +8258,11 @@ export interface components {
              *       "critic_lags": {
              *         "action": "warn",
              *         "limit": 0.5,
+             *         "patience": 10
+             *       },
+             *       "returns_outside_bins": {
+             *         "action": "warn",
+             *         "limit": 0.05,
              *         "patience": 10
              *       },
              *       "sampler_gap": {
