@@ -8,6 +8,7 @@ GRPO, GSPO, CISPO, A*-PO, the KL-penalty form and online iterative RLHF are the 
 every formula with its source, and `trainer/__init__.py` the suffixes of tensor names.
 
     one step of the loop           where it is
+    choose prompts                 trainer/rollout/curriculum.py, refill.py
     sample responses               trainer/rollout/producer.py → trainer/sampling/
     score them                     trainer/rollout/batch.py → trainer/rewards/
     rewards, values, advantages    trainer/ppo/experience.py → advantages.py
@@ -53,7 +54,9 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
         with producer.sample_ahead(index, loop.total_steps):  # no effect unless `ppo.rollout.asynchronous`
             # score
             policy_pass = stage.needs_policy_pass(turn, rollout)
-            scored = score(context, rollout.prompts, rollout.responses, None, policy_pass, rollout.rewards)
+            scored = score(
+                context, rollout.prompts, rollout.responses, policy_pass=policy_pass, rewards=rollout.rewards
+            )
             learned = learnable(scored, spec, state.optimal_values_at(rollout.rows))
             metrics |= stage.missing_metrics(rollout, scored, learned) | producer.measure(rollout, scored.rewards)
             result, coefficients = None, state.kl_coefficients(spec, iteration)

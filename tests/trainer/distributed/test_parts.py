@@ -159,8 +159,8 @@ def test_two_processes_match_the_result_of_one(policy: str, tmp_path: Path, chan
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
-    [THUMBS, CRITIC_APART, CRITIC_PRETRAINED, LAST_LAYERS],
-    ids=["thumbs", "critic apart", "critic pretrained", "last layers"],
+    [THUMBS, CRITIC_APART, CRITIC_PRETRAINED, LAST_LAYERS, REFILL],
+    ids=["thumbs", "critic apart", "critic pretrained", "last layers", "refill"],
 )
 def test_fsdp_models_train_as_whole_ones(policy: str, tmp_path: Path, changes: dict[str, Any]) -> None:
     sharded = spec_of(tmp_path / "sharded", policy, changes | {"runtime": {"sharding": "fsdp", "threads": 1}})
