@@ -53,9 +53,13 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
 
         with producer.sample_ahead(index, loop.total_steps):  # no effect unless `ppo.rollout.asynchronous`
             # score
-            policy_pass = stage.needs_policy_pass(turn, rollout)
             scored = score(
-                context, rollout.prompts, rollout.responses, policy_pass=policy_pass, rewards=rollout.rewards
+                context,
+                rollout.prompts,
+                rollout.responses,
+                policy_pass=stage.needs_policy_pass(turn, rollout),
+                rewards=rollout.rewards,
+                age=rollout.age,
             )
             learned = learnable(scored, spec, state.optimal_values_at(rollout.rows))
             metrics |= stage.missing_metrics(rollout, scored, learned) | producer.measure(rollout, scored.rewards)

@@ -73,9 +73,14 @@ class Rollout:
         return self.refill is not None and self.refill.shortfall > 0
 
     @property
+    def age(self) -> int:
+        """Steps of the stage since the sampling policy."""
+        return 0 if self.policy_step is None else self.iteration - self.policy_step
+
+    @property
     def metrics(self) -> dict[str, float]:
         waited = {"time/rollout": self.seconds}
-        return waited if self.policy_step is None else waited | {"rollout/staleness": self.iteration - self.policy_step}
+        return waited if self.policy_step is None else waited | {"rollout/staleness": self.age}
 
 
 class RolloutProducer:

@@ -4141,11 +4141,11 @@ export interface components {
             epsilon_high: number;
             /**
              * Denominator
-             * @description The denominator of the loss's ratio. `old`: π_old, and the weight corrects for the sampler (Hilton et al. 2022). `sampler`: π_sampler itself (bypass), so the ratio π/π_sampler is the correction. A mask then reads the ratio of each pass, and its weight is 1 or 0.
+             * @description The denominator of the loss's ratio. `old`: π_old, and the weight corrects for the sampler (Hilton et al. 2022). `sampler`: π_sampler itself (bypass), so the ratio π/π_sampler is the correction. A mask then reads the ratio of each pass, and its weight is 1 or 0. `interpolated`: π_prox between π_sampler and π of each pass, log π_prox = (log π_sampler + k·log π)/(k + 1) for a response of age k (A-3PO, arXiv 2512.06547). The weight is then that of r = π_prox/π_sampler.
              * @default old
              * @enum {string}
              */
-            denominator: "old" | "sampler";
+            denominator: "old" | "sampler" | "interpolated";
         };
         /**
          * CreateUpload
