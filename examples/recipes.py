@@ -18,6 +18,7 @@ _OWN_JUDGE = "reviews"
 """The judge that scores by the hidden rule of the example's data."""
 _DOCUMENTED_ORDER = (
     "ppo",
+    "ensemble",
     "kl_penalty",
     "reinforce",
     "rloo",

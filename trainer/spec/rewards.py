@@ -43,17 +43,55 @@ class FallibleReward(RewardBase):
     """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
 
 
+Combination = Literal["mean_minus_std", "mean_minus_variance", "worst", "mean"]
+"""How the scores of an ensemble become one."""
+
+
+class RewardMember(Section):
+    """A reward model of an ensemble."""
+
+    path: Annotated[Path, Names("reward_model")]
+    """Hub id, folder or checkpoint of a reward model with the policy's tokenizer and chat template."""
+
+
 class ModelReward(FallibleReward):
-    """A trained reward model: a scalar head read at the EOS."""
+    """A trained reward model, read at the EOS, or an ensemble of them: the members of one model, or several models."""
 
     type: Literal["model"] = "model"
     """Which reward this is."""
     path: Annotated[Path | None, Names("reward_model")] = None
     """Hub id, folder or checkpoint of a reward model. With a tokenizer other than the policy's, responses are decoded and encoded again with its own chat template. Left out: the one trained in this run."""
 
+    members: tuple[RewardMember, ...] = ()
+    """Several reward models as one ensemble, in place of `path`. Each should be normalised by its own run: a difference of their levels would count as disagreement."""
+    combine: Combination = "mean_minus_std"
+    """How the scores rₘ of an ensemble become one, with s their population standard deviation. `mean_minus_std`: r̄ − penalty·s. `mean_minus_variance`: r̄ − penalty·s² (UWO of Coste et al. 2023). `worst`: min rₘ (their WCO). `mean`: r̄."""
+    penalty: NonNegative = 1.0
+    """Weight of the disagreement of an ensemble, which grows where the policy leaves the data of the reward models."""
+
+    @model_validator(mode="after")
+    def _names_one_ensemble(self) -> "ModelReward":
+        paths = self.paths
+        if self.path is not None and self.members:
+            raise ValueError("give either `path` or `members`, not both")
+        if self.members and len(set(paths)) < max(2, len(paths)):
+            raise ValueError("`members` needs two or more different reward models: equal ones never disagree")
+        if self.combine in ("worst", "mean"):
+            self.refuse_idle(["penalty"], f'with `combine` = "{self.combine}"')
+        return self
+
     @property
     def is_trained_in_run(self) -> bool:
-        return self.path is None
+        return self.path is None and not self.members
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The reward models that are loaded; empty for the one trained in this run."""
+        return tuple(member.path for member in self.members) if self.path is None else (self.path,)
+
+    def refuse_idle_combination(self, because: str) -> None:
+        """Raise ValueError for a combination, which a single reward model has no use for."""
+        self.refuse_idle(["combine", "penalty"], because)
 
 
 class ClassifierReward(FallibleReward):

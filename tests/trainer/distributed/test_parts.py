@@ -81,6 +81,16 @@ LAST_LAYERS = {
     }, "steps": 2, "positive_examples": {"above": -0.5}},
     "rewards": [LENGTH],
 }  # fmt: skip
+ENSEMBLE = {
+    # a critic that begins as the mean of the members, and a refit that moves the level of each
+    "stages": ["reward_model", "ppo"],
+    "reward_model": {"batch_size": 25, "epochs": 1, "learning_rate": 1e-4, "members": 3},
+    "ppo": {
+        "minibatches": 3, "online": {"rounds": 2, "prompts": 3, "label_by": LENGTH},
+        "critic": {"learning_rate": 1e-4},
+    },
+    "rewards": [{"type": "model", "penalty": 0.5}],
+}  # fmt: skip
 THUMBS = {
     # 25 rows of a batch on two processes, of which z₀ takes all; a last batch that is smaller
     "stages": ["reward_model", "kto"],
@@ -119,6 +129,7 @@ def spec_of(folder: Path, policy: str, changes: dict[str, Any]) -> Path:
 
 CASES = [
     pytest.param(ADAPTERS, id="adapters"),
+    pytest.param(ENSEMBLE, id="ensemble", marks=pytest.mark.slow),
     pytest.param(THUMBS, id="thumbs", marks=pytest.mark.slow),
     pytest.param(GROUPS, id="groups", marks=pytest.mark.slow),
     pytest.param(OPTIMAL_VALUE, id="v*", marks=pytest.mark.slow),
