@@ -19,6 +19,7 @@ _OWN_JUDGE = "reviews"
 _DOCUMENTED_ORDER = (
     "ppo",
     "ensemble",
+    "step_rewards",
     "kl_penalty",
     "reinforce",
     "rloo",

@@ -1185,6 +1185,8 @@ class HttpReward(TypedDict, closed=True):
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     max_missing: NotRequired[float]
     """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
+    step_delimiter: NotRequired[str | None]
+    """Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole."""
     type: Literal["http"]
     """Which reward this is."""
     url: str
@@ -1995,6 +1997,8 @@ class PluginReward(TypedDict, closed=True):
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     max_missing: NotRequired[float]
     """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
+    step_delimiter: NotRequired[str | None]
+    """Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole."""
     type: Literal["plugin"]
     """Which reward this is."""
     plugin: str
@@ -2269,7 +2273,7 @@ class ReferenceSpec(TypedDict, closed=True):
 
 
 class RegexReward(TypedDict, closed=True):
-    """1 where the response matches a pattern, else 0."""
+    """1 where the response matches a pattern, else 0. With `step_delimiter`, for each step."""
 
     name: NotRequired[str | None]
     """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
@@ -2277,12 +2281,14 @@ class RegexReward(TypedDict, closed=True):
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     max_missing: NotRequired[float]
     """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
+    step_delimiter: NotRequired[str | None]
+    """Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole."""
     type: Literal["regex"]
     """Which reward this is."""
     pattern: str
     """A Python regular expression."""
     whole: NotRequired[bool]
-    """Match the whole response, not a part of it."""
+    """Match the whole response (or step), not a part of it."""
 
 
 Relation: TypeAlias = Literal["clone", "branch", "extend", "continue"]

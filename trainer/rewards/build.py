@@ -53,7 +53,7 @@ KINDS: dict[type, RewardKind] = {
     ClassifierReward: RewardKind(build_classifier, check_classifier),
     ExactMatchReward: RewardKind(lambda spec, _: ExactMatch(spec), answer=ANY_ANSWER),
     NumericMatchReward: RewardKind(lambda spec, _: NumericMatch(spec), answer=NUMERIC_ANSWER),
-    RegexReward: RewardKind(lambda spec, _: Regex(spec)),
+    RegexReward: RewardKind(lambda spec, context: Regex(spec, context.codec)),
     JsonSchemaReward: RewardKind(lambda spec, _: JsonSchema(spec)),
     LengthReward: RewardKind(lambda spec, _: Length(spec)),
     LexiconReward: RewardKind(lambda spec, _: build_lexicon(spec)),

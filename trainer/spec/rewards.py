@@ -54,6 +54,13 @@ class RewardMember(Section):
     """Hub id, folder or checkpoint of a reward model with the policy's tokenizer and chat template."""
 
 
+class StepwiseReward(FallibleReward):
+    """The fields of every reward that may score the steps of a response."""
+
+    step_delimiter: Annotated[str, Field(min_length=1, max_length=40)] | None = None
+    """Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole."""
+
+
 class ModelReward(FallibleReward):
     """A trained reward model, read at the EOS, or an ensemble of them: the members of one model, or several models."""
 
@@ -131,15 +138,15 @@ class NumericMatchReward(RewardBase):
     """Reward of a wrong number that at least follows `####`."""
 
 
-class RegexReward(FallibleReward):
-    """1 where the response matches a pattern, else 0."""
+class RegexReward(StepwiseReward):
+    """1 where the response matches a pattern, else 0. With `step_delimiter`, for each step."""
 
     type: Literal["regex"]
     """Which reward this is."""
     pattern: Annotated[str, Field(min_length=1, max_length=2000)]
     """A Python regular expression."""
     whole: bool = False
-    """Match the whole response, not a part of it."""
+    """Match the whole response (or step), not a part of it."""
 
     @field_validator("pattern")
     @classmethod
@@ -204,7 +211,7 @@ class LexiconReward(RewardBase):
         return self
 
 
-class HttpReward(FallibleReward):
+class HttpReward(StepwiseReward):
     """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} returns {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response, or {"missing": cause} for a response without a value."""
 
     type: Literal["http"]
@@ -222,8 +229,16 @@ class HttpReward(FallibleReward):
     send_tokens: bool = False
     """Send the texts of each response's tokens too (`tokens`), for an endpoint that gives one number for each token."""
 
+    @model_validator(mode="after")
+    def _lists_mean_one_thing(self) -> "HttpReward":
+        if self.step_delimiter is not None:
+            self.refuse_idle(
+                ["send_tokens"], "with `step_delimiter`: a list in place of a number then has one number for each step"
+            )
+        return self
 
-class PluginReward(FallibleReward):
+
+class PluginReward(StepwiseReward):
     """A reward that the operator installed, under the entry-point group `proximal.rewards`."""
 
     type: Literal["plugin"]

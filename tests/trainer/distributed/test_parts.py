@@ -86,7 +86,7 @@ ENSEMBLE = {
     "stages": ["reward_model", "ppo"],
     "reward_model": {"batch_size": 25, "epochs": 1, "learning_rate": 1e-4, "members": 3},
     "ppo": {
-        "minibatches": 3, "online": {"rounds": 2, "prompts": 3, "label_by": LENGTH},
+        "minibatches": 3, "online": {"rounds": 2, "prompts": 5, "label_by": LENGTH},
         "critic": {"learning_rate": 1e-4},
     },
     "rewards": [{"type": "model", "penalty": 0.5}],

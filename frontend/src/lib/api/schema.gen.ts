@@ -6864,6 +6864,11 @@ export interface components {
              */
             max_missing: number;
             /**
+             * Step Delimiter
+             * @description Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole.
+             */
+            step_delimiter?: string | null;
+            /**
              * @description Which reward this is. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -10422,6 +10427,11 @@ export interface components {
              */
             max_missing: number;
             /**
+             * Step Delimiter
+             * @description Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole.
+             */
+            step_delimiter?: string | null;
+            /**
              * @description Which reward this is. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -11084,7 +11094,7 @@ export interface components {
         };
         /**
          * RegexReward
-         * @description 1 where the response matches a pattern, else 0.
+         * @description 1 where the response matches a pattern, else 0. With `step_delimiter`, for each step.
          */
         RegexReward: {
             /**
@@ -11105,6 +11115,11 @@ export interface components {
              */
             max_missing: number;
             /**
+             * Step Delimiter
+             * @description Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole.
+             */
+            step_delimiter?: string | null;
+            /**
              * @description Which reward this is. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -11116,7 +11131,7 @@ export interface components {
             pattern: string;
             /**
              * Whole
-             * @description Match the whole response, not a part of it.
+             * @description Match the whole response (or step), not a part of it.
              * @default false
              */
             whole: boolean;

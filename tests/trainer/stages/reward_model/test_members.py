@@ -19,6 +19,7 @@ from trainer.events import ReportCard
 from trainer.models import Model, load_reward_model, set_fresh
 from trainer.models.members import levels_of, new_members, set_levels
 from trainer.models.sequences import Batch, member_scores
+from trainer.session.session import Session
 from trainer.spec import RewardModelSpec
 from trainer.stages.reward_model import pointwise
 from trainer.stages.reward_model.pairwise import PairScores, accumulate_pairs, member_verdicts
@@ -99,13 +100,17 @@ def test_pointwise_loss_and_verdicts_are_those_of_the_members() -> None:
     assert verdicts.right == [[(score > 0) == item.verdict.up for score in item.members] for item in judged]
 
 
+def train(session: Session, spec: RewardModelSpec, model: Model) -> None:
+    if spec.loss == "pointwise":
+        train_on_thumbs(session, spec, model, new_codec(), VERDICTS, VERDICTS, ANSWERS)
+    else:
+        train_on_pairs(session, spec, model, new_codec(), PAIRS, PAIRS, ANSWERS)
+
+
 def trained(folder: Path, spec: RewardModelSpec, model: Model | None = None) -> Model:
     model = model or ensemble()
     with session_in(folder) as session:
-        if spec.loss == "pointwise":
-            train_on_thumbs(session, spec, model, new_codec(), VERDICTS, VERDICTS, ANSWERS)
-        else:
-            train_on_pairs(session, spec, model, new_codec(), PAIRS, PAIRS, ANSWERS)
+        train(session, spec, model)
     return model
 
 
@@ -154,9 +159,7 @@ def test_stopped_ensemble_resumes_to_the_same_bits(tmp_path: Path, loss: str) ->
     trained(tmp_path / "whole", spec)
     with session_in(tmp_path / "stopped") as session, pytest.raises(Stopped):
         stop_after(session, 3)
-        train = train_on_thumbs if loss == "pointwise" else train_on_pairs
-        rows = (VERDICTS, VERDICTS) if loss == "pointwise" else (PAIRS, PAIRS)
-        train(session, spec, ensemble(), new_codec(), *rows, ANSWERS)  # type: ignore[arg-type]
+        train(session, spec, ensemble())
     trained(tmp_path / "stopped", spec, load_reward_model(tmp_path / "stopped" / "checkpoints" / "reward_model-000003"))
     assert digest(tmp_path / "stopped") == digest(tmp_path / "whole")
     assert metrics_of(tmp_path / "stopped") == metrics_of(tmp_path / "whole")
