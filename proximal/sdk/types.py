@@ -2447,6 +2447,8 @@ class RewardModelSpec(TypedDict, closed=True):
     """A reward model to go on training. Left out: the SFT model with a fresh scalar head."""
     members: NotRequired[int]
     """Reward models of an ensemble: heads on one trunk that begin with different random weights and learn from the same rows. The reward is by default the mean of their scores − their standard deviation (`combine` of the reward; Coste et al. 2023). 4 or 5 are usual. 1: a single reward model."""
+    member_share: NotRequired[float]
+    """Share of the pairs or thumbs that each member learns from, drawn for each row and member (bootstrapped heads; Osband et al. 2016). Members that learn from different rows disagree more off the data. 1: all learn from all rows."""
     epochs: NotRequired[int]
     """Passes over the pairs or thumbs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022)."""
     batch_size: NotRequired[int]

@@ -90,7 +90,7 @@ REWARD_MODEL = [
         "Members agree",
         "share of held-out pairs in which all members prefer the same answer; pointwise: whose thumb all expect alike",
         "Ensembles only: how often the members have the same verdict on data like that they learnt from.",
-        advice="Near 1: the members hardly differ, and their disagreement in PPO means little. Members of other models (`members` of the reward) differ more.",
+        advice="Near 1: the members hardly differ, and their disagreement in PPO means little. Lower `member_share`, or take several models (`members` of the reward).",
         unit="share",
         chart=Chart("Members agree", 25),
     ),

@@ -10,6 +10,7 @@ bias and the scale of each one.
 Shapes: N positions, M members.
 """
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,6 +47,23 @@ def levelled(config: object, raw_NM: Tensor) -> Tensor:
 def forget_members(config: object) -> None:
     """Make the configuration that of a scalar head."""
     vars(config).pop("reward_members", None)
+
+
+def learners_of(rows: Sequence[Sequence[Sequence[int]]], members: int, share: float, device: torch.device) -> Tensor:
+    """The weight of each row in the loss of each member, (rows, M): 1/share for those that learn from it, else 0.
+
+    A row is its prompt and its answers. A hash of their tokens decides, so it depends neither on the batch nor on the order of
+    the answers, the epoch or the number of processes. The expected weight is 1.
+    """
+    chosen = [[_uniform(row, member) < share for member in range(members)] for row in rows]
+    return torch.tensor(chosen, dtype=torch.float32, device=device).view(-1, members) / share
+
+
+def _uniform(row: Sequence[Sequence[int]], member: int) -> float:
+    """A number from 0 to 1 that is always the same for a row and a member."""
+    prompt, *answers = (",".join(map(str, ids)) for ids in row)
+    digest = hashlib.sha256("|".join([str(member), prompt, *sorted(answers)]).encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
 
 
 def new_members(scorer: Any, count: int) -> Any:

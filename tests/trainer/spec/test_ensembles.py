@@ -22,6 +22,8 @@ def spec(**changes: Any) -> JobSpec:
     ("changes", "problem"),
     [
         ({"reward_model": {"members": 0}}, "greater than or equal to 1"),
+        ({"reward_model": {"member_share": 0.5}}, "`member_share` has no effect with one of `members`"),
+        ({"reward_model": {"members": 3, "member_share": 0}}, "greater than 0"),
         ({"reward_model": {"members": 3, "normalize": "none"}}, "each member has a level of its own"),
         ({"rewards": [{"type": "model", "combine": "worst"}]}, "`combine` has no effect on a single reward model"),
         ({"rewards": [{"type": "model", "penalty": 2.0}]}, "`penalty` has no effect on a single reward model"),

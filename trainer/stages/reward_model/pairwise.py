@@ -15,7 +15,7 @@ from trainer.distributed import SINGLE, World
 from trainer.distributed.cpu_threads import SEQUENTIAL, PairedExecutor
 from trainer.distributed.sharding import in_step
 from trainer.models import Model, present
-from trainer.models.members import members_of
+from trainer.models.members import learners_of, members_of
 from trainer.models.sequences import Batch, member_scores, sequence_scores
 from trainer.optim.halves import accumulate_halves, divides, halves
 from trainer.optim.learner import require_finite
@@ -66,13 +66,20 @@ class PairScores:
     members: tuple[Tensor, Tensor] | None = None
     """The scores of the two sides by each member of an ensemble, (P, M) each, of which `a_P` and `b_P` are the means."""
 
-    def loss(self, spec: RewardModelSpec) -> Tensor:
-        """The sum over rankings of the mean loss of their pairs. That of an ensemble is the mean of its members' losses."""
+    def loss(self, spec: RewardModelSpec, learning: bool = False) -> Tensor:
+        """The sum over rankings of the mean loss of their pairs. That of an ensemble is the mean of its members' losses.
+
+        `learning`: each member has the pairs of its `member_share` alone.
+        """
         if self.members is None:
             losses_P = self._losses(spec, self.a_P, self.b_P)
         else:
             by_member = zip(*(side_PM.unbind(1) for side_PM in self.members), strict=True)
-            losses_P = torch.stack([self._losses(spec, a_P, b_P) for a_P, b_P in by_member]).mean(0)
+            losses_PM = torch.stack([self._losses(spec, a_P, b_P) for a_P, b_P in by_member], 1)
+            if learning and spec.member_share < 1:
+                rows = [(pair.prompt, pair.a, pair.b) for pair in self.pairs]
+                losses_PM = losses_PM * learners_of(rows, losses_PM.shape[1], spec.member_share, losses_PM.device)
+            losses_P = losses_PM.mean(1)
         return (losses_P * self.weights_P).sum()
 
     def _losses(self, spec: RewardModelSpec, a_P: Tensor, b_P: Tensor) -> Tensor:
@@ -123,7 +130,7 @@ def accumulate_rankings(
 
     def loss_of(some: Sequence[Ranking]) -> tuple[Tensor, PairScores]:
         scored = _score(model, some, codec, device)
-        loss = scored.loss(spec) / len(batch)
+        loss = scored.loss(spec, learning=True) / len(batch)
         require_finite(loss, "reward-model loss")
         return loss, scored.detached()
 

@@ -16,6 +16,7 @@ from trainer.distributed import SINGLE, World
 from trainer.distributed.sharding import in_step
 from trainer.events.report_card import CalibrationBin, PointwiseCard, Slice
 from trainer.models import Model, present
+from trainer.models.members import learners_of
 from trainer.models.sequences import Batch, member_scores
 from trainer.optim.learner import require_finite
 from trainer.optim.micro_batches import AtOnce, limits
@@ -51,8 +52,12 @@ def accumulate(
     micro_batch: AtOnce,
     device: torch.device,
     world: World = SINGLE,
+    member_share: float = 1.0,
 ) -> dict[str, float]:
-    """Add the gradient of the batch's mean loss, which does not depend on its division; return its figures."""
+    """Add the gradient of the batch's mean loss, which does not depend on its division; return its figures.
+
+    `member_share`: the share of the rows that each member of an ensemble learns from.
+    """
     mine = world.balanced_rows([verdict.tokens for verdict in batch])
     parts = limits(micro_batch).split([batch[row].tokens for row in mine])
     scores: dict[int, list[float]] = {}
@@ -61,7 +66,11 @@ def accumulate(
             rows = [mine[index] for index in part]
             scores_BM = _scores(model, [batch[row] for row in rows], codec, device)
             up_B = torch.tensor([batch[row].up for row in rows], device=device)
-            loss = _loss(scores_BM, up_B).sum() / len(batch)
+            learns_BM = None
+            if member_share < 1:
+                some = [(batch[row].prompt, batch[row].completion) for row in rows]
+                learns_BM = learners_of(some, scores_BM.shape[1], member_share, device)
+            loss = _loss(scores_BM, up_B, learns_BM).sum() / len(batch)
             require_finite(loss, "reward-model loss")
             loss.backward()
             scores |= dict(zip(rows, scores_BM.tolist(), strict=True))
@@ -101,11 +110,12 @@ def figures(judged: Sequence[ScoredThumb]) -> dict[str, float]:
     return values
 
 
-def _loss(scores_BM: Tensor, up_B: Tensor) -> Tensor:
-    """The loss of each completion, (B,). That of an ensemble is the mean of its members' losses."""
+def _loss(scores_BM: Tensor, up_B: Tensor, learns_BM: Tensor | None = None) -> Tensor:
+    """The loss of each completion, (B,). That of an ensemble is the mean of its members' losses, times the weights `learns_BM`."""
     if scores_BM.shape[1] == 1:
         return pointwise_loss(scores_BM.squeeze(1), up_B)
-    return torch.stack([pointwise_loss(scores_B, up_B) for scores_B in scores_BM.unbind(1)]).mean(0)
+    losses_BM = torch.stack([pointwise_loss(scores_B, up_B) for scores_B in scores_BM.unbind(1)], 1)
+    return (losses_BM if learns_BM is None else losses_BM * learns_BM).mean(1)
 
 
 def member_verdicts(judged: Sequence[ScoredThumb]) -> MemberVerdicts | None:

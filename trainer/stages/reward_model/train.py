@@ -247,7 +247,7 @@ class ThumbObjective:
     ) -> None:
         self._session, self._model, self._codec = session, model, codec
         self._verdicts, self._held_out, self._limits = verdicts, held_out, BatchLimits.from_spec(spec, spec.batch_size)
-        self._eval_rows = spec.eval_rows
+        self._eval_rows, self._member_share = spec.eval_rows, spec.member_share
         self._judged: list[pointwise.ScoredThumb] = []
 
     @property
@@ -260,7 +260,7 @@ class ThumbObjective:
 
     def accumulate(self, rows: Sequence[int]) -> dict[str, float]:
         batch, device, world = [self._verdicts[row] for row in rows], self._session.device, self._session.world
-        return pointwise.accumulate(self._model, batch, self._codec, self._limits, device, world)
+        return pointwise.accumulate(self._model, batch, self._codec, self._limits, device, world, self._member_share)
 
     def evaluate(self, last: bool) -> dict[str, float]:
         if not self._held_out:

@@ -7981,6 +7981,7 @@ export interface components {
              *       "eval_rows": 256,
              *       "loss": "pairwise",
              *       "members": 1,
+             *       "member_share": 1,
              *       "epochs": 1,
              *       "batch_size": 64,
              *       "margin": false,
@@ -11722,6 +11723,12 @@ export interface components {
              * @default 1
              */
             members: number;
+            /**
+             * Member Share
+             * @description Share of the pairs or thumbs that each member learns from, drawn for each row and member (bootstrapped heads; Osband et al. 2016). Members that learn from different rows disagree more off the data. 1: all learn from all rows.
+             * @default 1
+             */
+            member_share: number;
             /**
              * Epochs
              * @description Passes over the pairs or thumbs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022).

@@ -17,7 +17,7 @@ from tests.trainer.tiny_models import scorer
 from trainer.errors import Stopped
 from trainer.events import ReportCard
 from trainer.models import Model, load_reward_model, set_fresh
-from trainer.models.members import levels_of, new_members, set_levels
+from trainer.models.members import learners_of, levels_of, new_members, set_levels
 from trainer.models.sequences import Batch, member_scores
 from trainer.session.session import Session
 from trainer.spec import RewardModelSpec
@@ -89,6 +89,46 @@ def test_gradient_is_the_mean_of_the_members_gradients(micro_batch: int) -> None
             torch.testing.assert_close(weight.grad, mean, rtol=1e-4, atol=1e-6)
 
 
+def test_member_learns_from_its_share_of_the_pairs() -> None:
+    """The gradient is that of single reward models, each on its own pairs with the weight 1/share."""
+    model, spec = ensemble(), RewardModelSpec(members=3, member_share=0.5)
+    accumulate_pairs(model, PAIRS[3:], new_codec(), 1, CPU, spec)
+    weights = learners_of([(pair.prompt, pair.a, pair.b) for pair in PAIRS[3:]], 3, 0.5, CPU)
+    assert set(weights.flatten().tolist()) == {0.0, 2.0}
+    expected = torch.zeros(3, 16)
+    for row, pair in enumerate(PAIRS[3:]):
+        for member in range(3):
+            single = lone(member)
+            accumulate_pairs(single, [pair], new_codec(), 1, CPU)
+            expected[member] += weights[row, member] * single.score.weight.grad[0] / (3 * 2)
+    torch.testing.assert_close(model.score.weight.grad, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_share_of_a_member_depends_on_the_rows_alone() -> None:
+    rows = [([1, row], [2, row], [3]) for row in range(2000)]
+    swapped = [(prompt, b, a) for prompt, a, b in rows]
+    found = learners_of(rows, 4, 0.25, CPU)
+    assert torch.equal(found, learners_of(swapped, 4, 0.25, CPU)) and torch.equal(
+        found[7:9], learners_of(rows[7:9], 4, 0.25, CPU)
+    )
+    assert (found > 0).float().mean(0).tolist() == pytest.approx([0.25] * 4, abs=0.03)  # 3 standard errors
+    assert torch.equal(found.unique(), torch.tensor([0.0, 4.0]))
+    together = ((found[:, 0] > 0) & (found[:, 1] > 0)).float().mean().item()
+    assert together == pytest.approx(0.0625, abs=0.017)  # independent
+
+
+def test_thumbs_of_a_member_are_its_share() -> None:
+    model, weights = ensemble(), learners_of([(v.prompt, v.completion) for v in VERDICTS], 3, 0.5, CPU)
+    pointwise.accumulate(model, VERDICTS, new_codec(), 2, CPU, member_share=0.5)
+    expected = torch.zeros(3, 16)
+    for row, verdict in enumerate(VERDICTS):
+        for member in range(3):
+            single = lone(member)
+            pointwise.accumulate(single, [verdict], new_codec(), 1, CPU)
+            expected[member] += weights[row, member] * single.score.weight.grad[0] / (3 * 5)
+    torch.testing.assert_close(model.score.weight.grad, expected, rtol=1e-4, atol=1e-6)
+
+
 def test_pointwise_loss_and_verdicts_are_those_of_the_members() -> None:
     model = ensemble()
     values = pointwise.accumulate(model, VERDICTS, new_codec(), 2, CPU)
@@ -152,7 +192,8 @@ def test_report_card_and_metrics_have_each_member(tmp_path: Path) -> None:
 @pytest.mark.parametrize("loss", ["pairwise", "pointwise"])
 def test_stopped_ensemble_resumes_to_the_same_bits(tmp_path: Path, loss: str) -> None:
     spec = RewardModelSpec.model_validate(
-        {"batch_size": 2, "epochs": 4, "learning_rate": 1e-2, "save_every": 2, "loss": loss, "members": 3, "normalize": "mean_and_std"}
+        {"batch_size": 2, "epochs": 4, "learning_rate": 1e-2, "save_every": 2, "loss": loss, "members": 3,
+         "member_share": 0.5, "normalize": "mean_and_std"}
     )  # fmt: skip
     for name in ("whole", "stopped"):
         (tmp_path / name).mkdir()
