@@ -91,6 +91,7 @@ ENSEMBLE = {
     },
     "rewards": [{"type": "model", "penalty": 0.5}],
 }  # fmt: skip
+SHARDED_ENSEMBLE = ENSEMBLE | {"ppo": {"minibatches": 3, "critic": {"learning_rate": 1e-4}}}
 THUMBS = {
     # 25 rows of a batch on two processes, of which z₀ takes all; a last batch that is smaller
     "stages": ["reward_model", "kto"],
@@ -159,8 +160,8 @@ def test_two_processes_match_the_result_of_one(policy: str, tmp_path: Path, chan
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
-    [THUMBS, CRITIC_APART, CRITIC_PRETRAINED, LAST_LAYERS],
-    ids=["thumbs", "critic apart", "critic pretrained", "last layers"],
+    [SHARDED_ENSEMBLE, THUMBS, CRITIC_APART, CRITIC_PRETRAINED, LAST_LAYERS],
+    ids=["ensemble", "thumbs", "critic apart", "critic pretrained", "last layers"],
 )
 def test_fsdp_models_train_as_whole_ones(policy: str, tmp_path: Path, changes: dict[str, Any]) -> None:
     sharded = spec_of(tmp_path / "sharded", policy, changes | {"runtime": {"sharding": "fsdp", "threads": 1}})
