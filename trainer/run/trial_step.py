@@ -89,7 +89,10 @@ def _first_iteration(spec: JobSpec) -> JobSpec:
     ppo |= {"steps": 1, "lr_schedule": "kl_adaptive", "warmup_ratio": 0.0, "adaptive_rate": bounds, "online": None}
     ppo["guards"] |= {"target_kl": None, "lr_cut_kl": None}
     ppo["policy_loss"] |= {"old_kl_target": None}
-    ppo["rollout"] |= {"asynchronous": False, "staleness": None}
+    if (
+        spec.ppo.rollout.asynchronous
+    ):  # the first responses are those of the policy itself, so nothing is to be corrected
+        ppo["rollout"] |= {"asynchronous": False, "staleness": None, "correction": {}, "importance_cap": "auto"}
     if spec.ppo.uses_critic:
         ppo["critic"] |= {"warmup_steps": 0, "pretraining": None}
         if spec.ppo.has_separate_critic:
