@@ -4154,11 +4154,11 @@ export interface components {
             epsilon_high: number;
             /**
              * Denominator
-             * @description The denominator of the loss's ratio. `old`: π_old, and the weight corrects for the sampler (Hilton et al. 2022). `sampler`: π_sampler itself (bypass), so the ratio π/π_sampler is the correction. A mask then reads the ratio of each pass, and its weight is 1 or 0.
+             * @description The denominator of the loss's ratio. `old`: π_old, and the weight corrects for the sampler (Hilton et al. 2022). `sampler`: π_sampler itself (bypass), so the ratio π/π_sampler is the correction. A mask then reads the ratio of each pass, and its weight is 1 or 0. `interpolated`: π_prox between π_sampler and π of each pass, log π_prox = (log π_sampler + k·log π)/(k + 1) for a response of age k (A-3PO, arXiv 2512.06547). The weight is then that of r = π_prox/π_sampler.
              * @default old
              * @enum {string}
              */
-            denominator: "old" | "sampler";
+            denominator: "old" | "sampler" | "interpolated";
         };
         /**
          * CreateUpload
@@ -6682,6 +6682,15 @@ export interface components {
              */
             critic_lags: components["schemas"]["HealthRule"];
             /**
+             * @description `val/returns_outside_bins` above the limit: the critic cannot foresee this share of its targets. Only with `ppo.critic.classification`.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.05,
+             *       "patience": 10
+             *     }
+             */
+            returns_outside_bins: components["schemas"]["HealthRule"];
+            /**
              * @description `sampling/ratio/outside` above the limit: on this share of the tokens the sampler and the policy lie apart by more than a factor of 2.
              * @default {
              *       "action": "warn",
@@ -8250,6 +8259,11 @@ export interface components {
              *       "critic_lags": {
              *         "action": "warn",
              *         "limit": 0.5,
+             *         "patience": 10
+             *       },
+             *       "returns_outside_bins": {
+             *         "action": "warn",
+             *         "limit": 0.05,
              *         "patience": 10
              *       },
              *       "sampler_gap": {
