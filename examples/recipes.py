@@ -18,6 +18,8 @@ _OWN_JUDGE = "reviews"
 """The judge that scores by the hidden rule of the example's data."""
 _DOCUMENTED_ORDER = (
     "ppo",
+    "ensemble",
+    "step_rewards",
     "kl_penalty",
     "reinforce",
     "rloo",

@@ -159,7 +159,7 @@ def _reward_model(job_id: str, spec: JobSpec, final: Sequence[Checkpoint]) -> st
     if not models:
         detail = f"{job_id} has no reward model to refit on the answers: its rewards are rules. Choose another job."
         raise CannotContinue(detail, param="job")
-    if any(model.path is None for model in models):
+    if any(model.is_trained_in_run for model in models):
         trained = next((one for one in final if one.stage == "reward_model"), None)
         if trained is None:
             raise CannotContinue(
@@ -167,13 +167,13 @@ def _reward_model(job_id: str, spec: JobSpec, final: Sequence[Checkpoint]) -> st
             )
         refuse_marked(trained, "job")
         return trained.id
-    if len(models) > 1:
+    paths = [path for model in models for path in model.paths]
+    if len(paths) > 1:
         raise CannotContinue(
-            f"{job_id} names {len(models)} reward models, and only one can be refitted. Choose a job with one.",
+            f"{job_id} names {len(paths)} reward models, and only one can be refitted. Choose a job with one.",
             param="job",
         )
-    assert models[0].path is not None
-    return models[0].path
+    return paths[0]
 
 
 def _reference(spec: JobSpec, final: Sequence[Checkpoint]) -> str | None:

@@ -14,8 +14,11 @@ PATHS = (
     "reward_model.path",
     "ppo.reference.path",
     "ppo.online.label_by.path",
+    "ppo.online.label_by.members.*.path",
     "rewards.*.path",
+    "rewards.*.members.*.path",
     "evaluation.judge.path",
+    "evaluation.judge.members.*.path",
     "evaluation.against",
 )
 """The fields that name models and word lists. `*` stands for every item of a list."""

@@ -1108,6 +1108,8 @@ class HealthSpec(TypedDict, closed=True):
     """The score rises while `val/response_length` is above this multiple of its first value."""
     length_collapse: NotRequired[HealthRule]
     """The score rises while `val/response_length` is below this share of its first value."""
+    ensemble_disagreement: NotRequired[HealthRule]
+    """`reward/<name>/disagreement` of an ensemble of reward models above this multiple of its first value: the policy leaves the data that they learnt from. A refit of the reward model sets a new first value."""
     truncation: NotRequired[HealthRule]
     """Share of responses cut off without an EOS above the limit."""
     kl_outweighs_reward: NotRequired[HealthRule]
@@ -1198,6 +1200,8 @@ class HttpReward(TypedDict, closed=True):
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     max_missing: NotRequired[float]
     """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
+    step_delimiter: NotRequired[str | None]
+    """Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole."""
     type: Literal["http"]
     """Which reward this is."""
     url: str
@@ -1863,21 +1867,6 @@ class ModelReport(TypedDict, closed=True):
     """The type in which it would compute, after `model.dtype` = "auto" is resolved for the device."""
 
 
-class ModelReward(TypedDict, closed=True):
-    """A trained reward model: a scalar head read at the EOS."""
-
-    name: NotRequired[str | None]
-    """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
-    weight: NotRequired[float]
-    """The run's score is the weighted sum of its rewards; a negative weight penalises."""
-    max_missing: NotRequired[float]
-    """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
-    type: NotRequired[Literal["model"]]
-    """Which reward this is."""
-    path: NotRequired[str | None]
-    """Hub id, folder or checkpoint of a reward model. With a tokenizer other than the policy's, responses are decoded and encoded again with its own chat template. Left out: the one trained in this run."""
-
-
 class NewKey(TypedDict, closed=True):
     """A key to create."""
 
@@ -2023,6 +2012,8 @@ class PluginReward(TypedDict, closed=True):
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     max_missing: NotRequired[float]
     """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
+    step_delimiter: NotRequired[str | None]
+    """Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole."""
     type: Literal["plugin"]
     """Which reward this is."""
     plugin: str
@@ -2312,7 +2303,7 @@ class RefillSpec(TypedDict, closed=True):
 
 
 class RegexReward(TypedDict, closed=True):
-    """1 where the response matches a pattern, else 0."""
+    """1 where the response matches a pattern, else 0. With `step_delimiter`, for each step."""
 
     name: NotRequired[str | None]
     """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
@@ -2320,12 +2311,14 @@ class RegexReward(TypedDict, closed=True):
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     max_missing: NotRequired[float]
     """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
+    step_delimiter: NotRequired[str | None]
+    """Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole."""
     type: Literal["regex"]
     """Which reward this is."""
     pattern: str
     """A Python regular expression."""
     whole: NotRequired[bool]
-    """Match the whole response, not a part of it."""
+    """Match the whole response (or step), not a part of it."""
 
 
 Relation: TypeAlias = Literal["clone", "branch", "extend", "continue"]
@@ -2377,6 +2370,13 @@ class RevokedKey(TypedDict):
     """Id of your key whose request created it; null if none did, or if that was not recorded."""
     valid_keys_made: list[Key]
     """The valid keys that it made, and those that these made. Revoke them too if a stranger had the key."""
+
+
+class RewardMember(TypedDict, closed=True):
+    """A reward model of an ensemble."""
+
+    path: str
+    """Hub id, folder or checkpoint of a reward model with the policy's tokenizer and chat template."""
 
 
 class RewardMissingData(TypedDict):
@@ -2475,6 +2475,10 @@ class RewardModelSpec(TypedDict, closed=True):
     """`pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss selects the dataset that the reward model learns from. If a job names both, only the other stages use the other one."""
     path: NotRequired[str | None]
     """A reward model to go on training. Left out: the SFT model with a fresh scalar head."""
+    members: NotRequired[int]
+    """Reward models of an ensemble: heads on one trunk that begin with different random weights and learn from the same rows. The reward is by default the mean of their scores − their standard deviation (`combine` of the reward; Coste et al. 2023). 4 or 5 are usual. 1: a single reward model."""
+    member_share: NotRequired[float]
+    """Share of the pairs or thumbs that each member learns from, drawn for each row and member (bootstrapped heads; Osband et al. 2016). Members that learn from different rows disagree more off the data. 1: all learn from all rows."""
     epochs: NotRequired[int]
     """Passes over the pairs or thumbs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022)."""
     batch_size: NotRequired[int]
@@ -4006,6 +4010,10 @@ class Card(TypedDict, closed=True):
     """By the tokens of the preferred answer over those of the other one."""
     by_agreement: NotRequired[dict[str, Slice]]
     """Pairs that several people labelled: `unanimous`, `majority` (measured against the label of most), `split` (no majority: against each label); each pair counts once."""
+    by_member: NotRequired[dict[str, Slice]]
+    """By the member of an ensemble (`reward_model.members`), with the accuracy of that member alone."""
+    agreement: NotRequired[float | None]
+    """Share of the pairs in which all members of an ensemble prefer the same answer; none for a single reward model."""
     ties: int
     """Pairs without a preference, which are in no slice."""
     calibration: list[CalibrationBin]
@@ -4874,6 +4882,27 @@ class Metrics(TypedDict):
     """When the platform deleted the exact steps of the job. The series then have buckets; null while it has every step."""
 
 
+class ModelReward(TypedDict, closed=True):
+    """A trained reward model, read at the EOS, or an ensemble of them: the members of one model, or several models."""
+
+    name: NotRequired[str | None]
+    """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
+    weight: NotRequired[float]
+    """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    max_missing: NotRequired[float]
+    """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
+    type: NotRequired[Literal["model"]]
+    """Which reward this is."""
+    path: NotRequired[str | None]
+    """Hub id, folder or checkpoint of a reward model. With a tokenizer other than the policy's, responses are decoded and encoded again with its own chat template. Left out: the one trained in this run."""
+    members: NotRequired[list[RewardMember]]
+    """Several reward models as one ensemble, in place of `path`. Each should be normalised by its own run: a difference of their levels would count as disagreement."""
+    combine: NotRequired[Literal["mean_minus_std", "mean_minus_variance", "worst", "mean"]]
+    """How the scores rₘ of an ensemble become one, with s their population standard deviation. `mean_minus_std`: r̄ − penalty·s. `mean_minus_variance`: r̄ − penalty·s² (UWO of Coste et al. 2023). `worst`: min rₘ (their WCO). `mean`: r̄."""
+    penalty: NotRequired[float]
+    """Weight of the disagreement of an ensemble, which grows where the policy leaves the data of the reward models."""
+
+
 class ModelSpec(TypedDict, closed=True):
     """The language model to start from: a pretrained one by `path`, or a new one from `config` and `tokenizer`."""
 
@@ -5053,6 +5082,10 @@ class PointwiseCard(TypedDict, closed=True):
     """By the verdict: `up`, `down`. Their accuracies are sensitivity and specificity."""
     by_source: NotRequired[dict[str, Slice]]
     """By the rows' `source`."""
+    by_member: NotRequired[dict[str, Slice]]
+    """By the member of an ensemble (`reward_model.members`), with the accuracy of that member alone."""
+    agreement: NotRequired[float | None]
+    """Share of the completions whose thumb all members of an ensemble expect alike; none for a single reward model."""
     auc: NotRequired[float | None]
     """Probability that a completion with a thumb up scores higher than one with a thumb down; none without both."""
     majority_baseline: float

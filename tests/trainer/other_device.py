@@ -158,7 +158,7 @@ def _made_here_first() -> None:
 
 def main(spec: str, run_dir: str) -> None:
     device = install()
-    process._device = lambda runtime, world: device
+    process.device_of = lambda runtime, world: device
     process.run_in_process(load_spec(Path(spec)), Path(run_dir))
 
 

@@ -51,6 +51,10 @@ class Card(_Part):
     """By the tokens of the preferred answer over those of the other one."""
     by_agreement: dict[str, Slice] = {}
     """Pairs that several people labelled: `unanimous`, `majority` (measured against the label of most), `split` (no majority: against each label); each pair counts once."""
+    by_member: dict[str, Slice] = {}
+    """By the member of an ensemble (`reward_model.members`), with the accuracy of that member alone."""
+    agreement: float | None = None
+    """Share of the pairs in which all members of an ensemble prefer the same answer; none for a single reward model."""
     ties: int
     """Pairs without a preference, which are in no slice."""
     calibration: list[CalibrationBin]
@@ -81,6 +85,10 @@ class PointwiseCard(_Part):
     """By the verdict: `up`, `down`. Their accuracies are sensitivity and specificity."""
     by_source: dict[str, Slice] = {}
     """By the rows' `source`."""
+    by_member: dict[str, Slice] = {}
+    """By the member of an ensemble (`reward_model.members`), with the accuracy of that member alone."""
+    agreement: float | None = None
+    """Share of the completions whose thumb all members of an ensemble expect alike; none for a single reward model."""
     auc: float | None = None
     """Probability that a completion with a thumb up scores higher than one with a thumb down; none without both."""
     majority_baseline: float

@@ -49,6 +49,7 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     "over_optimisation": (_MORE_KL,),
     "length_explosion": (_MORE_KL,),
     "length_collapse": (_MORE_KL,),
+    "ensemble_disagreement": (_MORE_KL,),
     "truncation": (Change("ppo.max_new_tokens", factor=2),),
     "kl_outweighs_reward": (),
     "value_loss_spike": (_HALF_CRITIC_RATE,),

@@ -32,7 +32,7 @@ class Memory:
     """The first and best values that later steps are compared with."""
 
     firsts: dict[str, Point] = field(default_factory=dict)
-    """First value of each of FIRSTS."""
+    """First value of each of FIRSTS, and of the disagreement of each ensemble of reward models."""
     value_losses: list[Point] = field(default_factory=list)
     """The value losses of the last WINDOW steps, oldest first, without the present one."""
     best: list[Point] = field(default_factory=list)
@@ -52,6 +52,14 @@ class Memory:
         for metric in FIRSTS:
             if metric in values and metric not in self.firsts:
                 self.firsts[metric] = Point(metric, step, values[metric])
+        self._begin_disagreements(step, values)
+
+    def _begin_disagreements(self, step: int, values: Mapping[str, float]) -> None:
+        """The first disagreement of each ensemble. A refit of the reward model (`ppo.online`) begins anew."""
+        if "online/round" in values:
+            self.firsts = {name: first for name, first in self.firsts.items() if not is_disagreement(name)}
+        for name in filter(is_disagreement, values):
+            self.firsts.setdefault(name, Point(name, step, values[name]))
 
     def end(self, step: int, values: Mapping[str, float]) -> None:
         """Record the values that the next step is compared with, after the rules have read this one."""
@@ -91,6 +99,11 @@ class Memory:
             RewardHistory(blocks, Block(**first) if first else None, rewards["scores"], rewards["spreads"]),
             [Point(**point) for point in state.get("returns", [])],
         )
+
+
+def is_disagreement(metric: str) -> bool:
+    """Whether the metric is `reward/<name>/disagreement`."""
+    return metric.startswith("reward/") and metric.endswith("/disagreement")
 
 
 def wanted_figure(values: Mapping[str, float]) -> str | None:

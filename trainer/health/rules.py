@@ -11,7 +11,7 @@ from statistics import median
 
 from trainer.health.changes import Change
 from trainer.health.critic import CRITIC_RULES
-from trainer.health.history import Memory, Point, wanted_figure
+from trainer.health.history import Memory, Point, is_disagreement, wanted_figure
 from trainer.health.reward import BLOCK
 from trainer.health.rule import Rule, RuleObservation, Values
 from trainer.spec import PPOSpec
@@ -151,6 +151,21 @@ def _length_pays(
     return look
 
 
+def _ensemble_disagreement(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
+    """The ensemble whose disagreement has risen most."""
+    risen = [
+        (values[name] / first.value, first)
+        for name, first in memory.firsts.items()
+        if is_disagreement(name) and name in values and first.value > 0
+    ]
+    if not risen:
+        return None
+    factor, first = max(risen, key=lambda one: one[0])
+    value = values[first.metric]
+    observed = f"`{first.metric}` is {value:.3g}, {factor:.2g} times its first value {first.value:.3g}"
+    return RuleObservation(value > limit * first.value, observed, [Point(first.metric, step, value)], [first])
+
+
 def _truncation(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
     if "val/eos_rate" not in values:
         return None
@@ -275,6 +290,11 @@ RULES: dict[str, Rule] = {
         _length_pays(operator.lt),
         "the reward favours short responses, or the task needs no longer ones",
         "Read some completions. If they are worse, correct the reward's bias: let it score completeness, or raise `ppo.kl.coef`.",
+    ),
+    "ensemble_disagreement": Rule(
+        _ensemble_disagreement,
+        "the policy leaves the data that the reward models learnt from, so its score is less and less certain",
+        "Raise `ppo.kl.coef`, or `penalty` of the reward. Read some completions, and collect preferences on them.",
     ),
     "truncation": Rule(
         _truncation,

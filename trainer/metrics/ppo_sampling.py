@@ -278,6 +278,16 @@ PPO_SAMPLING = [
     ),
     Metric(
         "ppo",
+        "reward/<name>/disagreement",
+        "Disagreement: <name>",
+        "mean over responses of the members' population standard deviation",
+        "How far the members of an ensemble of reward models lie apart on the policy's responses. It rises where the policy leaves the data that they learnt from and their scores are guesses.",
+        advice="Raise `penalty` of this reward or `ppo.kl.coef`, or collect preferences on responses of this policy.",
+        unit="score",
+        chart=Chart("Disagreement: <name>", 22),
+    ),
+    Metric(
+        "ppo",
         "reward/<name>/error_rate",
         "Failed requests: <name>",
         "failed requests ÷ requests of the step",

@@ -4,7 +4,16 @@ All models stay in eval mode, in training too. With dropout, the ratio of the fi
 """
 
 from trainer.models.builders import ModelBuilder, WeightUse, builder_for, dtype_of
-from trainer.models.heads import Model, autocast, compute_in, has_linear_score, head_logits, scalar_head, trunk
+from trainer.models.heads import (
+    Model,
+    autocast,
+    compute_in,
+    has_linear_score,
+    head_logits,
+    member_heads,
+    scalar_head,
+    trunk,
+)
 from trainer.models.loading import (
     SAFELY,
     load_classifier,
@@ -41,6 +50,7 @@ __all__ = [
     "load_reward_model",
     "load_stops",
     "load_tokenizer",
+    "member_heads",
     "new_policy",
     "new_reward_model",
     "place_frozen",

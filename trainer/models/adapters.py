@@ -9,13 +9,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from trainer import allowed_paths
 from trainer.errors import ModelError
+from trainer.models.members import Level
 from trainer.models.value_units import BIAS
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Adapter:
     weights: dict[str, Tensor]
     score_bias: float = 0.0
     score_scale: float = 1.0
+    levels: tuple[Level, ...] = ()
+    """Those of the members of an ensemble (trainer/models/members.py); empty for a scalar head."""
 
 
 def is_adapter(path: str | Path) -> bool:
@@ -70,6 +73,8 @@ def write(folder: Path, adapter: Adapter, config: "LoraConfig", base: str) -> No
     weights = {f"{_PREFIX}{_on_disk(name)}": value.detach().contiguous() for name, value in adapter.weights.items()}
     save_file(weights, folder / _WEIGHTS, metadata={"format": "pt"})
     role: dict[str, object] = {"score_bias": adapter.score_bias, "score_scale": adapter.score_scale} if scores else {}
+    if adapter.levels:
+        role["reward_members"] = [list(level) for level in adapter.levels]
     if Path(base).is_dir():
         role["base"] = os.path.relpath(Path(base).resolve(), folder.resolve())
     (folder / _ROLE).write_text(json.dumps(role, indent=2))
@@ -80,7 +85,8 @@ def read(folder: Path) -> Adapter:
     require_safetensors(folder)
     weights = {_in_memory(key): value for key, value in load_file(folder / _WEIGHTS).items()}
     role = _role(folder)
-    return Adapter(weights, float(role.get("score_bias", 0.0)), float(role.get("score_scale", 1.0)))
+    levels = tuple((float(bias), float(scale)) for bias, scale in role.get("reward_members", ()))
+    return Adapter(weights, float(role.get("score_bias", 0.0)), float(role.get("score_scale", 1.0)), levels)
 
 
 def outputs_of(folder: Path) -> int | None:
@@ -100,9 +106,9 @@ def require_safetensors(folder: Path) -> None:
         raise ModelError(f"{folder} holds no {_WEIGHTS}: an adapter's weights must be safetensors.")
 
 
-def _role(folder: Path) -> Mapping[str, float]:
+def _role(folder: Path) -> Mapping[str, Any]:
     path = folder / _ROLE
-    config: dict[str, float] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return config
 
 

@@ -20,6 +20,7 @@ from trainer.models.frozen import freeze
 from trainer.models.gradient_checkpointing import recompute_layers
 from trainer.models.heads import Model, ValueHead, compute_in, store_as_computed
 from trainer.models.loading import FreshHead, load_policy, load_reward_model, new_policy, new_reward_model, set_fresh
+from trainer.models.members import forget_members, members_of, set_levels, with_members
 from trainer.models.offload import place_frozen
 from trainer.models.precision import quantization_options
 from trainer.models.roles import ADAPTER, Role
@@ -68,11 +69,14 @@ class ModelBuilder(Protocol):
         saved: Path | None = None,
         fresh_head: FreshHead | None = None,
         critic: CriticSpec | None = None,
+        members: int | None = None,
     ) -> Model:
         """A model with a scalar head. With `fresh_head`, `start` is a policy; without, `start` has a head.
 
         `critic`: the section that names the parameters that learn, the bins, heads and units; None: all learn, and there are
         none. A critic with bins has a new head unless `saved` has its bins. Several heads begin as copies of the first.
+
+        `members`: those of an ensemble of reward models; see `with_members`. None: as many as the weights have.
         """
         ...
 
@@ -127,11 +131,14 @@ class WholeModelBuilder:
         saved: Path | None = None,
         fresh_head: FreshHead | None = None,
         critic: CriticSpec | None = None,
+        members: int | None = None,
     ) -> Model:
         if saved is None and fresh_head is not None:
-            return self._ready(new_reward_model(start, fresh_head, self._dtype(use)), use, critic)
+            return self._ready(new_reward_model(start, fresh_head, self._dtype(use), members or 1), use, critic)
         several = critic is not None and (critic.classification is not None or critic.heads is not None)
-        return self._ready(load_reward_model(saved or start, self._dtype(use), several), use, critic)
+        return self._ready(
+            with_members(load_reward_model(saved or start, self._dtype(use), several), members), use, critic
+        )
 
     def _ready(self, model: Model, use: WeightUse, critic: CriticSpec | None = None) -> Model:
         if use in ("exact", "frozen"):
@@ -181,15 +188,25 @@ class AdapterBuilder:
         saved: Path | None = None,
         fresh_head: FreshHead | None = None,
         critic: CriticSpec | None = None,
+        members: int | None = None,
     ) -> Model:
         backbone, first = self._ground(part, start, load_reward_model if fresh_head is None else load_policy)
         origin, bins = _adapter_in(saved) or first, None if critic is None else critic.classification
         outputs, hidden = 1 if bins is None else bins.bins, backbone.model.config.get_text_config().hidden_size
-        if critic is not None and critic.heads is not None and origin is not None:
+        with_head = saved is not None or fresh_head is None  # the adapter of a policy has no head
+        loads, ensemble = origin is not None and with_head, members or 1
+        if loads:
+            assert origin is not None
+            ensemble = len(adapters.read(origin).levels) or 1
+        elif fresh_head is None:
+            ensemble = members_of(backbone.model.config)
+        if bins is None and ensemble > 1:
+            outputs = ensemble
+        elif critic is not None and critic.heads is not None and origin is not None:
             outputs = adapters.outputs_of(origin) or 1
         normalized = critic is not None and critic.normalization is not None
         biased = normalized and origin is not None and adapters.has_bias(origin)
-        learned = biased or (bins is None and outputs > 1)  # a head that is loaded below
+        learned = biased or (bins is None and outputs > 1 and loads)  # a head that is loaded below
         begun = getattr(backbone.model, "score", None) if fresh_head is None and first is None and not learned else None
         has_bias = biased or getattr(begun, "bias", None) is not None
         head = nn.Linear(hidden, outputs, bias=has_bias, device=self.device)
@@ -199,10 +216,10 @@ class AdapterBuilder:
             set_fresh(head, fresh_head)
         elif begun is not None:
             head.load_state_dict({name: weight.float() for name, weight in begun.state_dict().items()})
-        with_head = saved is not None or fresh_head is None  # the adapter of a policy has no head
-        if bins is not None:  # that of a reward model has a scalar one
-            with_head = origin is not None and has_bins(adapters.outputs_of(origin) or 1, bins)
-        return self._role(part, backbone, use, origin, head, with_head, critic)
+        if bins is not None:  # that of a reward model has a scalar one, or one of an ensemble
+            with_head = origin is not None and ensemble == 1 and has_bins(adapters.outputs_of(origin) or 1, bins)
+            ensemble = 1
+        return self._role(part, backbone, use, origin, head, with_head, critic, (ensemble, members))
 
     def _ground(self, part: str, start: Start, load: Callable[..., Model]) -> tuple[Backbone, Path | None]:
         """The backbone for `start`, and the adapter folder to begin with.
@@ -230,14 +247,25 @@ class AdapterBuilder:
         head: nn.Linear | None = None,
         with_head: bool = True,
         critic: CriticSpec | None = None,
+        members: tuple[int, int | None] = (1, None),
     ) -> Model:
-        """A role with an adapter, loaded from `origin` or new. A part that never differs from the backbone gets none."""
+        """A role with an adapter, loaded from `origin` or new. A part that never differs from the backbone gets none.
+
+        `members`: those of the ensemble that `head` has, and those that the role is to have (`with_members`).
+        """
         name = part if origin is not None or use in ("trained", "moving") else None
         role = Role(backbone, name, self.seed(part), head).eval()
         role.config.score_bias = getattr(backbone.model.config, "score_bias", 0.0)
         role.config.score_scale = getattr(backbone.model.config, "score_scale", 1.0)
+        found, wanted = members
+        if found == 1:
+            forget_members(role.config)
+        elif found != members_of(role.config):
+            set_levels(role.config, [(0.0, 1.0)] * found)
         if origin is not None:
             role.load(origin, with_head)
+        if head is not None:
+            with_members(role, wanted)
         if use in ("exact", "frozen"):
             role.store_as_computed(dtype_of(self.spec))
         return _settled(role, use, self.spec, critic)

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
+from trainer.models.members import levelled, members_of
 from trainer.models.value_bins import bin_values, bins_of
 from trainer.models.value_heads import heads_of
 
@@ -97,7 +98,7 @@ def scalar_head(model: Model, hidden_NH: Tensor) -> Tensor:
     """Scores (N,) in fp32 from last hidden states: (the head's output − `config.score_bias`) ÷ `config.score_scale`.
 
     With bins (trainer/models/value_bins.py) it is the mean of the distribution over them. With several heads
-    (trainer/models/value_heads.py) it is the mean of theirs.
+    (trainer/models/value_heads.py), or members of an ensemble (trainer/models/members.py), it is the mean of theirs.
 
     The bias is the mean raw score of the SFT reference answers, so that their mean score is 0 (Stiennon et al. 2020, Huang
     et al. 2024). The scale is their standard deviation if the spec asks for it. The defaults are 0 and 1. Those of a critic may
@@ -107,8 +108,17 @@ def scalar_head(model: Model, hidden_NH: Tensor) -> Tensor:
     raw = head_outputs(model, hidden_NH)
     if (bins := bins_of(model.config)) is not None:
         return bin_values(raw, bins)
-    levelled = _levelled(model, raw)
-    return levelled.squeeze(-1) if heads_of(model.config) == 1 else levelled.mean(-1)
+    if members_of(model.config) > 1:
+        return levelled(model.config, raw).mean(-1)
+    scores = _levelled(model, raw)
+    return scores.squeeze(-1) if heads_of(model.config) == 1 else scores.mean(-1)
+
+
+def member_heads(model: Model, hidden_NH: Tensor) -> Tensor:
+    """Scores (N, M) in fp32 of the members of a reward model; M is 1 for a scalar head."""
+    if members_of(model.config) > 1:
+        return levelled(model.config, head_outputs(model, hidden_NH))
+    return scalar_head(model, hidden_NH)[:, None]
 
 
 def _levelled(model: Model, raw: Tensor) -> Tensor:
@@ -117,7 +127,7 @@ def _levelled(model: Model, raw: Tensor) -> Tensor:
 
 
 def head_outputs(model: Model, hidden_NH: Tensor) -> Tensor:
-    """The raw outputs (N, 1) of a scalar head in fp32, (N, heads) of several, or the logits (N, bins) of one with bins."""
+    """The raw outputs (N, 1) of a scalar head in fp32, (N, heads) of several or (N, members), or the logits (N, bins) of one with bins."""
     head = model.score
     with torch.autocast(hidden_NH.device.type, enabled=False):
         return F.linear(hidden_NH.float(), head.weight.float(), None if head.bias is None else head.bias.float())

@@ -17,6 +17,7 @@ from trainer.errors import ModelError
 from trainer.models import adapters
 from trainer.models.folders import located
 from trainer.models.heads import Model, head_logits, trunk
+from trainer.models.members import members_of, new_members, set_levels
 from trainer.models.rounding import slack
 from trainer.models.value_units import BIAS, with_bias, with_saved_bias
 from trainer.spec import ModelSpec
@@ -96,13 +97,15 @@ def new_policy(spec: ModelSpec, tokenizer: Tokenizer, seed: int, dtype: torch.dt
     return model.eval()
 
 
-def new_reward_model(policy_path: str | Path, head: FreshHead, dtype: torch.dtype = torch.float32) -> Model:
-    """The policy's body with a fresh scalar head."""
+def new_reward_model(
+    policy_path: str | Path, head: FreshHead, dtype: torch.dtype = torch.float32, members: int = 1
+) -> Model:
+    """The policy's body with a fresh scalar head, or one with an output per member."""
     if adapters.is_adapter(located(policy_path)):
         model = _scorer_on(load_policy(policy_path, dtype))
     else:
         model = _load_classifier(policy_path, dtype, fresh_head=True)
-    set_fresh(_with_scalar_head(policy_path, model).score, head)
+    set_fresh(new_members(_with_scalar_head(policy_path, model), members).score, head)
     return model
 
 
@@ -111,7 +114,7 @@ def load_reward_model(
 ) -> Model:
     """A model with a scalar head: a reward model, or a critic. `options` go to `from_pretrained`.
 
-    `several`: the head may have several outputs, as that of a critic with bins.
+    `several`: the head may have several outputs, as that of a critic with bins. That of an ensemble always may.
     """
     folder = located(path)
     if not adapters.is_adapter(folder):
@@ -119,7 +122,9 @@ def load_reward_model(
     adapter = adapters.read(folder)
     if "score.weight" not in adapter.weights:
         raise ModelError(f"{path} is an adapter without a `score` head: it was not trained to score.")
-    model = _merged(folder, new_reward_model(adapters.base_of(folder), 0, dtype))
+    model = _merged(folder, new_reward_model(adapters.base_of(folder), 0, dtype, len(adapter.levels) or 1))
+    if adapter.levels:
+        set_levels(model.config, adapter.levels)
     model.config.score_bias, model.config.score_scale = adapter.score_bias, adapter.score_scale
     return with_bias(model, adapter.weights[BIAS]) if BIAS in adapter.weights else model
 
@@ -135,7 +140,8 @@ def set_fresh(linear: nn.Linear, head: FreshHead) -> None:
         nn.init.zeros_(linear.weight)
     else:
         torch.manual_seed(head)
-        nn.init.normal_(linear.weight, std=1 / math.sqrt(linear.in_features + 1))
+        for row in range(linear.out_features):  # the first member of an ensemble begins as the only one would
+            nn.init.normal_(linear.weight[row : row + 1], std=1 / math.sqrt(linear.in_features + 1))
 
 
 def _load_classifier(path: str | Path, dtype: torch.dtype, fresh_head: bool = False, **options: Any) -> Model:
@@ -192,7 +198,7 @@ def _with_scalar_head(path: str | Path, model: Model, several: bool = False) -> 
         raise ModelError(
             f"{path}: a reward model needs a linear `score` head with one output; this architecture has none."
         )
-    if head.out_features != 1 and not several:
+    if head.out_features != members_of(model.config) and not several:
         raise ModelError(
             f"{path}: a reward model needs a `score` head with one output. This one has {head.out_features}."
         )

@@ -19,6 +19,7 @@ from trainer.models import adapters
 from trainer.models.adapters import Adapter
 from trainer.models.backbone import Backbone
 from trainer.models.heads import Model
+from trainer.models.members import levels_of, members_of, set_levels
 from trainer.models.value_units import BIAS
 
 _HEAD = ("score.weight", BIAS)
@@ -87,7 +88,9 @@ class Role(nn.Module):
         """Save the adapter and the head as an adapter folder."""
         weights: dict[str, Tensor] = dict(self._weights())
         config = self.config
-        adapter = Adapter(weights, getattr(config, "score_bias", 0.0), getattr(config, "score_scale", 1.0))
+        adapter = Adapter(
+            weights, getattr(config, "score_bias", 0.0), getattr(config, "score_scale", 1.0), tuple(levels_of(config))
+        )
         adapters.write(Path(folder), adapter, self.backbone.lora_config(), self.backbone.source)
         if self.score is None and self.generation_config is not None:
             self.generation_config.save_pretrained(folder)
@@ -116,6 +119,8 @@ class Role(nn.Module):
             own[name].copy_(adapter.weights[name])
         if self.score is not None and with_head:
             self.config.score_bias, self.config.score_scale = adapter.score_bias, adapter.score_scale
+            if adapter.levels:
+                set_levels(self.config, adapter.levels)
             if BIAS in adapter.weights:
                 self.config.value_units = True
         return self
@@ -167,6 +172,6 @@ def _save_merged(role: Role, folder: Path) -> None:
 def _empty_scorer(role: Role) -> Model:
     """The architecture's reward model on the meta device, for its weight names and configuration."""
     config = deepcopy(role.config)
-    config.num_labels = 1
+    config.num_labels = members_of(config)
     with torch.device("meta"):
         return AutoModelForSequenceClassification.from_config(config)

@@ -16,7 +16,7 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from trainer.models import scalar_head, trunk
+from trainer.models import member_heads, scalar_head, trunk
 from trainer.models.attention import Layout, packing_of, packs, reach, run_packed
 from trainer.models.heads import inside, learned_outputs
 from trainer.models.output_layer import token_logprobs
@@ -204,9 +204,19 @@ def state_values(critic: nn.Module, batch: Batch, head: Callable[[nn.Module, Ten
 
 def sequence_scores(reward_model: nn.Module, batch: Batch) -> Tensor:
     """Score of each sequence at its last token (the EOS of a whole completion), (B,) fp32."""
+    return _at_the_end(reward_model, batch, scalar_head)
+
+
+def member_scores(reward_model: nn.Module, batch: Batch) -> Tensor:
+    """Score of each sequence by each member of the reward model, (B, M) fp32. M is 1 for a scalar head."""
+    return _at_the_end(reward_model, batch, member_heads)
+
+
+def _at_the_end(reward_model: nn.Module, batch: Batch, head: Callable[[nn.Module, Tensor], Tensor]) -> Tensor:
+    """`head` of the last hidden state of each sequence."""
     everyone = torch.arange(len(batch), device=batch.input_ids_BT.device)
     last_B1 = batch.last_positions_B[:, None]
-    return inside(reward_model, lambda model: scalar_head(model, _hidden_at(model, batch, last_B1, everyone)))
+    return inside(reward_model, lambda model: head(model, _hidden_at(model, batch, last_B1, everyone)))
 
 
 def _hidden_at(model: nn.Module, batch: Batch, positions_BX: Tensor, places_N: Tensor) -> Tensor:

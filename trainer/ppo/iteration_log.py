@@ -141,7 +141,9 @@ def experience_metrics(experience: Experience) -> dict[str, float]:
         values["objective/kl_initial"] = float(masked_sum(drift_BR, mask_BR)) / count
     parts = {name: present(part) for name, part in scored.rewards.parts.items()}
     means = {f"reward/{name}": math.fsum(part) / len(part) for name, part in parts.items() if part}
-    return values | means | scored.rewards.figures | scored.seconds
+    spreads = {name: [*filter(math.isfinite, one)] for name, one in scored.rewards.disagreement.items()}
+    apart = {f"reward/{name}/disagreement": math.fsum(one) / len(one) for name, one in spreads.items() if one}
+    return values | means | apart | scored.rewards.figures | scored.seconds
 
 
 def option_metrics(experience: Experience, spec: PPOSpec, state: PPOState, kl_coef: float) -> dict[str, float]:

@@ -18,6 +18,7 @@ from trainer.errors import ModelError
 from trainer.events import CurvePoint, finite
 from trainer.health import Monitor
 from trainer.models import Model
+from trainer.models.members import levels_of
 from trainer.models.value_units import ValueUnits, change_units, set_units
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import (
@@ -316,9 +317,12 @@ def _coefficient(stored: dict[str, Any]) -> AdaptedCoefficient:
     return AdaptedCoefficient(stored["value"], Origin(**stored["origin"]))
 
 
-def _score_level(reward_model: Model) -> dict[str, float]:
+def _score_level(reward_model: Model) -> dict[str, Any]:
+    """The settings of the configuration that a refit changes."""
     config = reward_model.config
-    return {"score_bias": float(config.score_bias), "score_scale": float(getattr(config, "score_scale", 1.0))}
+    level = {"score_bias": float(config.score_bias), "score_scale": float(getattr(config, "score_scale", 1.0))}
+    members = levels_of(config)
+    return level | ({"reward_members": [list(one) for one in members]} if members else {})
 
 
 def _weights(model: Model | nn.Module) -> dict[str, Tensor]:

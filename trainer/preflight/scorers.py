@@ -11,7 +11,10 @@ from pathlib import Path
 from data.splits import prompt_key, prompt_text
 from trainer.errors import ModelError, RewardError, SpecError, TrainerError
 from trainer.models import load_config, load_tokenizer
+from trainer.models.adapters import is_adapter
+from trainer.models.adapters import read as read_adapter
 from trainer.models.folders import located
+from trainer.models.members import levels_of, mismatch
 from trainer.preflight.memory.fake_models import is_linear
 from trainer.preflight.memory.residents import NamedScorers
 from trainer.preflight.own_model import absent, config_of, finding, is_elsewhere, local, weights_of
@@ -56,11 +59,11 @@ def check_scorers(spec: JobSpec, inputs: ScoringInputs) -> Iterator[Finding]:
     unusable = set()
     for named in named_paths(spec):
         if named.is_model and named.pointer != "#/model/path" and _is_used(spec, named.pointer):
-            for found in _model(named, inputs):
+            for found in _model(named, inputs, spec.reward_model.members):
                 unusable.add(named.pointer)
                 yield found
     for where, name, scorer in _scorers(spec):
-        if f"{where}/path" not in unusable:
+        if not any(pointer.startswith(f"{where}/") for pointer in unusable):
             yield from _reported(where, _scorer(where, name, scorer, spec, inputs))
     if inputs.encoded is not None:
         yield from _reported("#/data/prompts", _answers(spec, inputs.encoded), code="answers_missing")
@@ -134,7 +137,7 @@ def _is_used(spec: JobSpec, pointer: str) -> bool:
     return bool({"ppo", "evaluation"} & stages) if section in ("rewards", "evaluation") else section in stages
 
 
-def _model(named: NamedPath, inputs: ScoringInputs) -> Iterator[Finding]:
+def _model(named: NamedPath, inputs: ScoringInputs, members: int) -> Iterator[Finding]:
     """Problems of one named model: it is not on this machine, cannot be read, or has other tokens than the policy."""
     try:
         if is_elsewhere(named.value, inputs.elsewhere):
@@ -149,8 +152,18 @@ def _model(named: NamedPath, inputs: ScoringInputs) -> Iterator[Finding]:
             weights_of(folder)
         if not named.pointer.startswith(("#/rewards", "#/evaluation/judge", "#/ppo/online")) and inputs.context:
             _check_tokens(named.value, inputs.context.codec)
+        if named.pointer == "#/reward_model/path":
+            _check_members(named.value, members)
     except TrainerError as error:
         yield finding("error", "invalid_model", named.pointer, str(error))
+
+
+def _check_members(path: str, members: int) -> None:
+    """Raise ModelError for a reward model with another number of members than `reward_model.members`."""
+    folder = located(path)
+    levels = read_adapter(folder).levels if is_adapter(folder) else levels_of(load_config(path))
+    if (len(levels) or 1) != members:
+        raise ModelError(f"{path}: {mismatch(len(levels) or 1, members)}")
 
 
 def _check_tokens(path: str, codec: Codec) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import torch
@@ -70,6 +70,15 @@ class ReportsFigures(Protocol):
         ...
 
 
+@runtime_checkable
+class ReportsDisagreement(Protocol):
+    """A reward of several reward models that also reports how far these lie apart."""
+
+    def disagreement(self) -> list[float]:
+        """For each answer of the last call of `score`, the standard deviation of the members' scores; NaN without a score."""
+        ...
+
+
 @dataclass(frozen=True)
 class TokenRewards:
     """The weighted sums of a batch in which a reward returned a number for each token."""
@@ -92,6 +101,8 @@ class Scores:
     """Further metrics, such as `reward/<name>/error_rate`."""
     dense: TokenRewards | None = None
     """The parts of the totals, where a reward returned a number for each token."""
+    disagreement: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Per answer, the standard deviation of the members' scores, by the name of a reward that is an ensemble."""
 
     @property
     def numbers(self) -> list[float]:
@@ -107,7 +118,8 @@ class Scores:
         """The scores of these answers."""
         dense = self.dense and TokenRewards(_at(self.dense.ends, rows), _at(self.dense.tokens, rows))
         parts = {name: _at(values, rows) for name, values in self.parts.items()}
-        return Scores(_at(self.totals, rows), parts, self.figures, dense)
+        disagreement = {name: _at(values, rows) for name, values in self.disagreement.items()}
+        return Scores(_at(self.totals, rows), parts, self.figures, dense, disagreement)
 
 
 def _at(values: Sequence[T], rows: Sequence[int]) -> list[T]:
@@ -177,7 +189,6 @@ class Rewards:
 
     def _score(self, answers: Sequence[RewardInput]) -> Scores:
         parts: dict[str, list[float | Missing]] = {}
-        figures: dict[str, float] = {}
         lost: dict[int, Missing] = {}
         ends, tokens = [0.0] * len(answers), [list[float]() for _ in answers]
         for member in self.members:
@@ -199,14 +210,25 @@ class Rewards:
                         f"{self._role} `{member.name}`, with the weight {member.weight:g}, is too large to be summed",
                     )
             parts[member.name] = [value if isinstance(value, Missing) else _whole(value) for value in given]
-            if isinstance(member.reward, ReportsFigures):
-                figures |= _figures(member.name, member.reward)
         totals: list[float | Missing] = list(ends)
         if any(tokens):
             totals = [end + _whole(own) for end, own in zip(ends, tokens, strict=True)]
         for row, missing in lost.items():
             totals[row], ends[row], tokens[row] = missing, math.nan, []
-        return Scores(totals, parts, figures, TokenRewards(ends, tokens) if any(tokens) else None)
+        dense = TokenRewards(ends, tokens) if any(tokens) else None
+        figures, disagreement = self._reports()
+        return Scores(totals, parts, figures, dense, disagreement)
+
+    def _reports(self) -> tuple[dict[str, float], dict[str, list[float]]]:
+        """The figures, and the disagreement of each ensemble, of the last call."""
+        figures: dict[str, float] = {}
+        disagreement: dict[str, list[float]] = {}
+        for member in self.members:
+            if isinstance(member.reward, ReportsFigures):
+                figures |= _figures(member.name, member.reward)
+            if isinstance(member.reward, ReportsDisagreement):
+                disagreement[member.name] = member.reward.disagreement()
+        return figures, disagreement
 
 
 def _whole(value: RewardValue) -> float:
@@ -249,7 +271,8 @@ def _joined(blocks: Sequence[Scores], figures: dict[str, float]) -> Scores:
     if any(block.dense is not None for block in blocks):
         taken = [block.dense or TokenRewards(block.numbers, [[] for _ in block.totals]) for block in blocks]
         dense = TokenRewards([end for one in taken for end in one.ends], [own for one in taken for own in one.tokens])
-    return Scores([total for block in blocks for total in block.totals], parts, figures, dense)
+    spreads = {name: [one for block in blocks for one in block.disagreement[name]] for name in blocks[0].disagreement}
+    return Scores([total for block in blocks for total in block.totals], parts, figures, dense, spreads)
 
 
 def _figures(name: str, reward: ReportsFigures) -> dict[str, float]:

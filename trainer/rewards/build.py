@@ -42,7 +42,7 @@ class RewardKind:
 
     build: Callable[[Any, RewardContext], Reward]
     """Makes the reward. Raises SpecError, ModelError or DataError."""
-    check: Callable[[Any], None] | None = None
+    check: Callable[[Any, RewardContext], None] | None = None
     """Raises the errors of `build` that show without the weights. None for a kind that is built quickly: it is built."""
     answer: AnswerRule | None = None
     """The condition on every prompt's `answer`; None for a kind that does not read it."""
@@ -53,7 +53,7 @@ KINDS: dict[type, RewardKind] = {
     ClassifierReward: RewardKind(build_classifier, check_classifier),
     ExactMatchReward: RewardKind(lambda spec, _: ExactMatch(spec), answer=ANY_ANSWER),
     NumericMatchReward: RewardKind(lambda spec, _: NumericMatch(spec), answer=NUMERIC_ANSWER),
-    RegexReward: RewardKind(lambda spec, _: Regex(spec)),
+    RegexReward: RewardKind(lambda spec, context: Regex(spec, context.codec)),
     JsonSchemaReward: RewardKind(lambda spec, _: JsonSchema(spec)),
     LengthReward: RewardKind(lambda spec, _: Length(spec)),
     LexiconReward: RewardKind(lambda spec, _: build_lexicon(spec)),
@@ -80,7 +80,7 @@ def check(spec: RewardSpec, context: RewardContext) -> None:
     """Raise what `build` would raise, as far as it shows without the weights of a model."""
     kind = KINDS[type(spec)]
     if kind.check is not None:
-        kind.check(spec)
+        kind.check(spec, context)
     else:
         kind.build(spec, context)
 

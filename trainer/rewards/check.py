@@ -9,7 +9,9 @@ from data.splits import prompt_text
 from trainer.errors import DataError, ModelError
 from trainer.models import load_config, load_tokenizer
 from trainer.models.adapters import is_adapter
-from trainer.rewards.models import label_number
+from trainer.models.members import members_of
+from trainer.rewards.base import RewardContext
+from trainer.rewards.models import check_same_tokens, label_number, refuse_combination
 from trainer.rewards.numeric import final_number
 from trainer.spec import ClassifierReward, ModelReward
 
@@ -52,13 +54,18 @@ def require_answers(name: str, rule: AnswerRule, prompts: Sequence[PromptWithAns
         )
 
 
-def check_reward_model(spec: ModelReward) -> None:
-    """Raise ModelError where the tokenizer or the configuration cannot be loaded, or the model gives no scores."""
-    if spec.path is not None:
-        _check_gives_scores(spec.path)
+def check_reward_model(spec: ModelReward, context: RewardContext) -> None:
+    """Raise ModelError where a tokenizer or a configuration cannot be loaded, or a model gives no scores.
+
+    The same for a member of an ensemble with another tokenizer than the policy, and for a combination of one score.
+    """
+    configs = [_check_gives_scores(path) for path in spec.paths]
+    check_same_tokens(spec, context.codec)
+    if spec.path is not None and not is_adapter(spec.path) and members_of(configs[0]) == 1:
+        refuse_combination(spec)
 
 
-def check_classifier(spec: ClassifierReward) -> None:
+def check_classifier(spec: ClassifierReward, context: RewardContext) -> None:
     """Raise ModelError as `check_reward_model`, and where the model has no such label."""
     label_number(spec, _check_gives_scores(spec.path))
 

@@ -24,6 +24,7 @@ from trainer.errors import SpecError
 from trainer.hangs import phase
 from trainer.rewards.base import RewardContext, RewardInput, RewardOutcome
 from trainer.rewards.missing import Missing, NoValue, shown, stated
+from trainer.rewards.steps import all_steps, placed
 from trainer.spec import HttpReward, MissingCause
 from trainer.text.codec import Codec
 
@@ -209,14 +210,18 @@ class RemoteReward:
             return [error.missing] * len(answers)
 
     def _requested(self, answers: Sequence[RewardInput]) -> list[RewardOutcome]:
+        steps = all_steps(answers, self._spec.step_delimiter, self._codec)
         if self._spec.protocol == "openrlhf":
-            return request_numbers(self._endpoint, self._openrlhf(answers), "rewards", len(answers))
+            question = self._openrlhf(answers) | ({} if steps is None else {"steps": [own.texts for own in steps]})
+            return placed(request_numbers(self._endpoint, question, "rewards", len(answers)), answers, steps)
         items: list[dict[str, Any]] = [
             {"prompt": a.prompt, "response": a.text, "answer": a.reference, "finished": a.finished} for a in answers
         ]
         if self._spec.send_tokens:
             items = [item | {"tokens": self._tokens(a)} for item, a in zip(items, answers, strict=True)]
-        return request_numbers(self._endpoint, {"items": items}, "scores", len(answers))
+        if steps is not None:
+            items = [item | {"steps": own.texts} for item, own in zip(items, steps, strict=True)]
+        return placed(request_numbers(self._endpoint, {"items": items}, "scores", len(answers)), answers, steps)
 
     def _openrlhf(self, answers: Sequence[RewardInput]) -> dict[str, Any]:
         """OpenRLHF's request format. Texts keep their special tokens, because its endpoints look for the EOS."""
@@ -240,7 +245,7 @@ def request_numbers(endpoint: Endpoint, question: dict[str, Any], key: str, coun
 def _number(value: Any, endpoint: Endpoint, key: str) -> RewardOutcome:
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, bool) or not isinstance(one, int | float):
-            told = stated(value)
+            told = stated(one)
             what = f"{endpoint.url} returned {shown(one)} where a number was expected, in `{key}`"
             return told or Missing("bad_output", what)
     return value  # type: ignore[no-any-return]  # a number, or a list of numbers

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,31 +16,64 @@ from trainer.errors import ModelError, RewardError
 from trainer.models import Model, compute_in, load_classifier, load_reward_model, load_tokenizer, place_frozen, present
 from trainer.models.attention import pack_as
 from trainer.models.heads import store_as_computed
-from trainer.models.sequences import Batch, sequence_scores
+from trainer.models.members import members_of
+from trainer.models.sequences import Batch, member_scores, sequence_scores
 from trainer.optim.micro_batches import AtOnce, limits
 from trainer.rewards.base import Reward, RewardContext, RewardInput
+from trainer.rewards.ensemble import Ensemble
 from trainer.spec import ClassifierReward, ModelReward
 from trainer.text.codec import Codec, Tokenizer, embedding_rows
 
 
 def build_model(spec: ModelReward, context: RewardContext) -> Reward:
-    """The run's own reward model, or the one at `spec.path`. Raises ModelError."""
-    if spec.path is None:
+    """The run's own reward model, the one at `spec.path`, or an ensemble. Raises ModelError."""
+    if spec.is_trained_in_run:
         if context.own_model is None:
             raise ModelError("This run trains no reward model. Set the `path` of one.")
-        return TokenScorer(context.own_model, context.codec.pad_id, context.at_once)
-    tokenizer = load_tokenizer(spec.path)
-    model = store_as_computed(load_reward_model(spec.path).requires_grad_(False), context.dtype)
+        own = TokenScorer(context.own_model, context.codec.pad_id, context.at_once)
+        return own if members_of(context.own_model.config) == 1 else Ensemble([own], spec)
+    check_same_tokens(spec, context.codec)
+    scorers = [_scorer_at(path, context) for path in spec.paths]
+    if len(scorers) == 1 and scorers[0].members == 1:
+        refuse_combination(spec)
+        return scorers[0]
+    return Ensemble(scorers, spec)
+
+
+def _scorer_at(path: str, context: RewardContext) -> "TokenScorer | TextScorer":
+    tokenizer = load_tokenizer(path)
+    model = store_as_computed(load_reward_model(path).requires_grad_(False), context.dtype)
     model = compute_in(place_frozen(model, context.device, context.offload), context.dtype)
     pack_as(model, context.packing)
-    check_vocabulary(spec.path, model, tokenizer)
+    check_vocabulary(path, model, tokenizer)
     scorer = TokenScorer(model, context.codec.pad_id, context.at_once)
     if same_tokenizer(tokenizer, context.codec.tokenizer):
         return scorer
     if tokenizer.eos_token_id is None:
-        raise ModelError(f"{spec.path}: its tokenizer has no EOS token, at which a reward model is read.")
+        raise ModelError(f"{path}: its tokenizer has no EOS token, at which a reward model is read.")
     codec = Codec(tokenizer, sys.maxsize, sys.maxsize, getattr(tokenizer, "chat_template", None) is not None)
     return TextScorer(TokenScorer(model, codec.pad_id, context.at_once), codec)
+
+
+def check_same_tokens(spec: ModelReward, codec: Codec) -> None:
+    """Raise ModelError, before any weights are loaded, where a member of `spec.members` has another tokenizer than the policy.
+
+    A single reward model may have one. Members that read other texts would also disagree about those.
+    """
+    for member in spec.members:
+        if not same_tokenizer(load_tokenizer(member.path), codec.tokenizer):
+            raise ModelError(
+                f"{member.path} has another tokenizer or chat template than the policy. The members of an ensemble must read the "
+                "same tokens: leave it out, or name it as a reward of its own."
+            )
+
+
+def refuse_combination(spec: ModelReward) -> None:
+    """Raise ModelError for a combination of one score."""
+    try:
+        spec.refuse_idle_combination("on a single reward model")
+    except ValueError as error:
+        raise ModelError(f"{spec.path}: {error}.") from error
 
 
 @dataclass(frozen=True)
@@ -54,22 +87,46 @@ class TokenScorer:
     def score(self, answers: Sequence[RewardInput]) -> list[float]:
         return self.score_ids([a.prompt_ids for a in answers], [a.scored_ids for a in answers])
 
-    @torch.no_grad()
-    def score_ids(self, prompts: Sequence[list[int]], responses: Sequence[list[int]]) -> list[float]:
-        """Scores at the last token of each. Raises RewardError where the model's context is too short."""
-        with present(self.model):  # a collective for a sharded model, which processes without answers join
-            return self._score_ids(prompts, responses) if prompts else []
+    @property
+    def members(self) -> int:
+        """The members of the model, if it is an ensemble; else 1."""
+        return members_of(self.model.config)
 
-    def _score_ids(self, prompts: Sequence[list[int]], responses: Sequence[list[int]]) -> list[float]:
+    def member_scores(self, answers: Sequence[RewardInput]) -> list[list[float]]:
+        return self.member_scores_of_ids([a.prompt_ids for a in answers], [a.scored_ids for a in answers])
+
+    def score_ids(self, prompts: Sequence[list[int]], responses: Sequence[list[int]]) -> list[float]:
+        """Scores at the last token of each; the mean of an ensemble. Raises RewardError where the model's context is too short."""
+        return [score for (score,) in self._scores(prompts, responses, lambda *of: sequence_scores(*of)[:, None])]
+
+    def member_scores_of_ids(self, prompts: Sequence[list[int]], responses: Sequence[list[int]]) -> list[list[float]]:
+        """The same by each member."""
+        return self._scores(prompts, responses, member_scores)
+
+    @torch.no_grad()
+    def _scores(
+        self,
+        prompts: Sequence[list[int]],
+        responses: Sequence[list[int]],
+        scores_of: Callable[[Model, Batch], Tensor],
+    ) -> list[list[float]]:
+        with present(self.model):  # a collective for a sharded model, which processes without answers join
+            return self._scores_of_some(prompts, responses, scores_of) if prompts else []
+
+    def _scores_of_some(
+        self,
+        prompts: Sequence[list[int]],
+        responses: Sequence[list[int]],
+        scores_of: Callable[[Model, Batch], Tensor],
+    ) -> list[list[float]]:
         longest = max(len(p) + len(r) for p, r in zip(prompts, responses, strict=True))
         check_context(longest, self.model)
         batch = Batch.from_ids(prompts, responses, self.pad_id).to(self.model.device)
-        scores = [0.0] * len(batch)
+        scores: dict[int, list[float]] = {}
         for rows in limits(self.batch_size).split(batch.lengths):
             part = batch.select(rows)
-            for row, score in zip(rows, sequence_scores(self.model, part).tolist(), strict=True):
-                scores[row] = score
-        return scores
+            scores |= dict(zip(rows, scores_of(self.model, part).tolist(), strict=True))
+        return [scores[row] for row in range(len(batch))]
 
 
 @dataclass(frozen=True)
@@ -81,6 +138,14 @@ class TextScorer:
 
     def score(self, answers: Sequence[RewardInput]) -> list[float]:
         return self.scorer.score_ids([self._prompt(a) for a in answers], [self._response(a) for a in answers])
+
+    @property
+    def members(self) -> int:
+        return self.scorer.members
+
+    def member_scores(self, answers: Sequence[RewardInput]) -> list[list[float]]:
+        prompts, responses = [self._prompt(a) for a in answers], [self._response(a) for a in answers]
+        return self.scorer.member_scores_of_ids(prompts, responses)
 
     def _prompt(self, answer: RewardInput) -> list[int]:
         ids = self.codec.prompt(answer.prompt)

@@ -11,13 +11,14 @@ from data.splits import prompt_text
 from trainer.errors import SpecError, TrainerError
 from trainer.rewards.base import RewardContext, RewardInput, RewardOutcome
 from trainer.rewards.missing import Missing, cause_of, shown, stated
+from trainer.rewards.steps import all_steps, placed
 from trainer.spec import PluginReward
 from trainer.text.codec import Codec
 
 GROUP = "proximal.rewards"
 
 Score = Callable[..., Sequence[Any]]
-"""`score(prompts, responses, finished, answers)`, or with a further parameter `tokens`."""
+"""`score(prompts, responses, finished, answers)`, or with further parameters `tokens` and `steps`."""
 
 
 def build_plugin(spec: PluginReward, context: RewardContext) -> "PluginScorer":
@@ -29,21 +30,33 @@ def build_plugin(spec: PluginReward, context: RewardContext) -> "PluginScorer":
         raise
     except Exception as error:  # plug-in code may raise anything; the error is reported with its place
         raise SpecError(f"the plug-in {spec.plugin!r} refused its options: {plugin_error(error)}") from error
-    return PluginScorer(score, context.codec, context.notify)
+    return PluginScorer(score, context.codec, context.notify, spec.step_delimiter)
 
 
 class PluginScorer:
     """Calls a plug-in's `score(prompts, responses, finished, answers)` for a number per response, or a list per token.
 
-    A function with a parameter `tokens` also receives the texts of each response's tokens. If a call fails, each response
+    A function with a parameter `tokens` also receives the texts of each response's tokens. With a delimiter a list has a number
+    per step, and a function with a parameter `steps` receives their texts. If a call fails, each response
     is scored by a call of its own. One whose call fails again has no value.
     """
 
-    def __init__(self, score: Score, codec: Codec, notify: Callable[[str], None] = lambda text: None) -> None:
-        self._score, self._codec, self._notify = score, codec, notify
-        self._wants_tokens = _takes_tokens(score)
+    def __init__(
+        self,
+        score: Score,
+        codec: Codec,
+        notify: Callable[[str], None] = lambda text: None,
+        step_delimiter: str | None = None,
+    ) -> None:
+        self._score, self._codec, self._notify, self._step_delimiter = score, codec, notify, step_delimiter
+        self._wants_tokens, self._wants_steps = _takes(score, "tokens"), _takes(score, "steps")
+        if self._wants_steps and step_delimiter is None:
+            raise SpecError("this plug-in scores the steps of a response: set `step_delimiter`.")
 
     def score(self, answers: Sequence[RewardInput]) -> list[RewardOutcome]:
+        return placed(self._values(answers), answers, all_steps(answers, self._step_delimiter, self._codec))
+
+    def _values(self, answers: Sequence[RewardInput]) -> list[RewardOutcome]:
         try:
             return [outcome(value) for value in self._call(answers)]
         except TrainerError:
@@ -60,16 +73,17 @@ class PluginScorer:
             [a.reference for a in answers],
         )
         tokens = {"tokens": [self._codec.token_texts(a.response_ids) for a in answers]} if self._wants_tokens else {}
-        return self._score(*columns, **tokens)
+        steps = all_steps(answers, self._step_delimiter, self._codec) if self._wants_steps else None
+        return self._score(*columns, **tokens, **({} if steps is None else {"steps": [own.texts for own in steps]}))
 
     def _alone(self, answer: RewardInput) -> Any:
         values = self._call([answer])
         return values[0] if len(values) == 1 else Missing("bad_output", f"returned {len(values)} scores for 1 response")
 
 
-def _takes_tokens(score: Score) -> bool:
+def _takes(score: Score, parameter: str) -> bool:
     try:
-        return "tokens" in signature(score).parameters
+        return parameter in signature(score).parameters
     except (TypeError, ValueError):  # some builtins have no signature
         return False
 
@@ -85,14 +99,17 @@ def outcome_of(call: Callable[[], Any]) -> RewardOutcome:
 
 
 def outcome(value: Any) -> RewardOutcome:
-    """A number as float; a list, tuple or array as a list of floats; `Missing` for anything else."""
+    """A number as float; a list, tuple or array as a list of floats; `Missing` for anything else, also in a list."""
     if isinstance(value, Missing):
         return value
     value = value.tolist() if hasattr(value, "tolist") else value
     try:
         return [float(one) for one in value] if isinstance(value, list | tuple) else float(value)
     except (TypeError, ValueError, OverflowError):
-        return stated(value) or Missing("bad_output", f"returned {shown(value)} in place of a number")
+        told = (
+            next((one for one in map(stated, value) if one), None) if isinstance(value, list | tuple) else stated(value)
+        )
+        return told or Missing("bad_output", f"returned {shown(value)} in place of a number")
 
 
 def load_entry_point(group: str, name: str, what: str) -> Any:

@@ -16,8 +16,10 @@ from trainer import allowed_paths
 from trainer.errors import DataError, RewardError, SpecError
 from trainer.rewards.base import RewardInput, RewardOutcome
 from trainer.rewards.missing import NoValue
+from trainer.rewards.steps import all_steps, placed
 from trainer.spec import ExactMatchReward, JsonSchemaReward, LengthReward, LexiconReward, RegexReward
 from trainer.spec.json_schemas import schema_problem
+from trainer.text.codec import Codec
 
 PATTERN_SECONDS = 5.0
 """Seconds of processor time for one pattern on one response."""
@@ -48,20 +50,29 @@ class ExactMatch:
 
 
 class Regex:
-    """1 if the response matches the pattern, else 0."""
+    """1 if the response matches the pattern, else 0; with `step_delimiter`, for each step."""
 
-    def __init__(self, spec: RegexReward) -> None:
+    def __init__(self, spec: RegexReward, codec: Codec | None = None) -> None:
+        """`codec`: the policy's, which divides a response into steps."""
         pattern = re.compile(spec.pattern)
         self._matches = pattern.fullmatch if spec.whole else pattern.search
+        self._step_delimiter, self._codec = spec.step_delimiter, codec
 
     def score(self, answers: Sequence[RewardInput]) -> list[RewardOutcome]:
         """`Missing` for a response on which the pattern takes too long."""
-        return [self._one(answer.text) for answer in answers]
+        steps = None if self._codec is None else all_steps(answers, self._step_delimiter, self._codec)
+        if steps is None:
+            return [self._one(answer.text) for answer in answers]
+        return placed([self._each(own.texts) for own in steps], answers, steps)
 
     def _one(self, text: str) -> RewardOutcome:
+        found = self._each([text])
+        return found[0] if isinstance(found, list) else found
+
+    def _each(self, texts: Sequence[str]) -> RewardOutcome:
         try:
             with pattern_limit():
-                return float(self._matches(text) is not None)
+                return [float(self._matches(text) is not None) for text in texts]
         except NoValue as error:
             return error.missing
 

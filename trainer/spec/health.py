@@ -56,6 +56,8 @@ class HealthSpec(Section):
     """The score rises while `val/response_length` is above this multiple of its first value."""
     length_collapse: HealthRule = _rule(0.25, 3)
     """The score rises while `val/response_length` is below this share of its first value."""
+    ensemble_disagreement: HealthRule = _rule(2.0, 5)
+    """`reward/<name>/disagreement` of an ensemble of reward models above this multiple of its first value: the policy leaves the data that they learnt from. A refit of the reward model sets a new first value."""
     truncation: HealthRule = _rule(0.7, 10)
     """Share of responses cut off without an EOS above the limit."""
     kl_outweighs_reward: HealthRule = _rule(0.5, 10)

@@ -14,6 +14,7 @@ RULE_TITLES: dict[str, str] = {
     "over_optimisation": "Reward over-optimised",
     "length_explosion": "Score raised by length",
     "length_collapse": "Score raised by short responses",
+    "ensemble_disagreement": "Reward models disagree",
     "truncation": "Responses cut off",
     "kl_outweighs_reward": "KL penalty outweighs the reward",
     "value_loss_spike": "Value loss jumped",

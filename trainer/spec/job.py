@@ -295,6 +295,16 @@ class JobSpec(Section):
         return self
 
     @model_validator(mode="after")
+    def _own_ensemble_is_combined(self) -> "JobSpec":
+        if "reward_model" in self.stages and self.reward_model.members > 1:
+            return self
+        labels = None if self.ppo.online is None else self.ppo.online.label_by
+        for reward in (*self.rewards, self.evaluation.judge, labels):
+            if isinstance(reward, ModelReward) and reward.is_trained_in_run:
+                reward.refuse_idle_combination("on a single reward model: set `reward_model.members`")
+        return self
+
+    @model_validator(mode="after")
     def _the_policy_gets_its_turn(self) -> "JobSpec":
         warmup, steps = self.ppo.critic.warmup_steps, self.ppo.steps
         if "ppo" in self.stages and warmup >= steps:

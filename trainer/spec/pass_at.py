@@ -54,6 +54,10 @@ class PassAtSpec(Section):
                 f'`evaluation.pass_at.reward`: "{name}" is of the type `{named[name].type}`, which does not verify a '
                 "response. Name a rule, an endpoint or a plug-in"
             )
+        if isinstance(named[name], _RULES) and _counts_steps(named[name]):
+            raise ValueError(
+                f'`evaluation.pass_at.reward`: "{name}" counts the steps that match (`step_delimiter`), which verifies no response'
+            )
         if isinstance(named[name], _RULES) and not 0 < self.threshold <= 1:
             raise ValueError(
                 f"`evaluation.pass_at.threshold` ({self.threshold:g}) must be above 0 and at most 1: the values of "
@@ -63,13 +67,17 @@ class PassAtSpec(Section):
 
     @staticmethod
     def _only_rule(named: dict[str, RewardSpec]) -> str:
-        rules = [name for name, reward in named.items() if isinstance(reward, _RULES)]
+        rules = [name for name, reward in named.items() if isinstance(reward, _RULES) and not _counts_steps(reward)]
         if len(rules) != 1:
             raise ValueError(
                 f"`evaluation.pass_at` needs `reward`, the name of the reward that verifies: `rewards` has {len(rules)} "
                 f"rules; there are: {_listed(named)}"
             )
         return rules[0]
+
+
+def _counts_steps(reward: RewardSpec) -> bool:
+    return getattr(reward, "step_delimiter", None) is not None
 
 
 def _listed(names: dict[str, RewardSpec]) -> str:

@@ -43,17 +43,62 @@ class FallibleReward(RewardBase):
     """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
 
 
+Combination = Literal["mean_minus_std", "mean_minus_variance", "worst", "mean"]
+"""How the scores of an ensemble become one."""
+
+
+class RewardMember(Section):
+    """A reward model of an ensemble."""
+
+    path: Annotated[Path, Names("reward_model")]
+    """Hub id, folder or checkpoint of a reward model with the policy's tokenizer and chat template."""
+
+
+class StepwiseReward(FallibleReward):
+    """The fields of every reward that may score the steps of a response."""
+
+    step_delimiter: Annotated[str, Field(min_length=1, max_length=40)] | None = None
+    """Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole."""
+
+
 class ModelReward(FallibleReward):
-    """A trained reward model: a scalar head read at the EOS."""
+    """A trained reward model, read at the EOS, or an ensemble of them: the members of one model, or several models."""
 
     type: Literal["model"] = "model"
     """Which reward this is."""
     path: Annotated[Path | None, Names("reward_model")] = None
     """Hub id, folder or checkpoint of a reward model. With a tokenizer other than the policy's, responses are decoded and encoded again with its own chat template. Left out: the one trained in this run."""
 
+    members: tuple[RewardMember, ...] = ()
+    """Several reward models as one ensemble, in place of `path`. Each should be normalised by its own run: a difference of their levels would count as disagreement."""
+    combine: Combination = "mean_minus_std"
+    """How the scores rₘ of an ensemble become one, with s their population standard deviation. `mean_minus_std`: r̄ − penalty·s. `mean_minus_variance`: r̄ − penalty·s² (UWO of Coste et al. 2023). `worst`: min rₘ (their WCO). `mean`: r̄."""
+    penalty: NonNegative = 1.0
+    """Weight of the disagreement of an ensemble, which grows where the policy leaves the data of the reward models."""
+
+    @model_validator(mode="after")
+    def _names_one_ensemble(self) -> "ModelReward":
+        paths = self.paths
+        if self.path is not None and self.members:
+            raise ValueError("give either `path` or `members`, not both")
+        if self.members and len(set(paths)) < max(2, len(paths)):
+            raise ValueError("`members` needs two or more different reward models: equal ones never disagree")
+        if self.combine in ("worst", "mean"):
+            self.refuse_idle(["penalty"], f'with `combine` = "{self.combine}"')
+        return self
+
     @property
     def is_trained_in_run(self) -> bool:
-        return self.path is None
+        return self.path is None and not self.members
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The reward models that are loaded; empty for the one trained in this run."""
+        return tuple(member.path for member in self.members) if self.path is None else (self.path,)
+
+    def refuse_idle_combination(self, because: str) -> None:
+        """Raise ValueError for a combination, which a single reward model has no use for."""
+        self.refuse_idle(["combine", "penalty"], because)
 
 
 class ClassifierReward(FallibleReward):
@@ -93,15 +138,15 @@ class NumericMatchReward(RewardBase):
     """Reward of a wrong number that at least follows `####`."""
 
 
-class RegexReward(FallibleReward):
-    """1 where the response matches a pattern, else 0."""
+class RegexReward(StepwiseReward):
+    """1 where the response matches a pattern, else 0. With `step_delimiter`, for each step."""
 
     type: Literal["regex"]
     """Which reward this is."""
     pattern: Annotated[str, Field(min_length=1, max_length=2000)]
     """A Python regular expression."""
     whole: bool = False
-    """Match the whole response, not a part of it."""
+    """Match the whole response (or step), not a part of it."""
 
     @field_validator("pattern")
     @classmethod
@@ -166,7 +211,7 @@ class LexiconReward(RewardBase):
         return self
 
 
-class HttpReward(FallibleReward):
+class HttpReward(StepwiseReward):
     """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} returns {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response, or {"missing": cause} for a response without a value."""
 
     type: Literal["http"]
@@ -184,8 +229,16 @@ class HttpReward(FallibleReward):
     send_tokens: bool = False
     """Send the texts of each response's tokens too (`tokens`), for an endpoint that gives one number for each token."""
 
+    @model_validator(mode="after")
+    def _lists_mean_one_thing(self) -> "HttpReward":
+        if self.step_delimiter is not None:
+            self.refuse_idle(
+                ["send_tokens"], "with `step_delimiter`: a list in place of a number then has one number for each step"
+            )
+        return self
 
-class PluginReward(FallibleReward):
+
+class PluginReward(StepwiseReward):
     """A reward that the operator installed, under the entry-point group `proximal.rewards`."""
 
     type: Literal["plugin"]

@@ -91,6 +91,10 @@ class RewardModelSpec(RowsSpec):
 
     path: Annotated[Path | None, BETWEEN_STAGES, Names("reward_model")] = None
     """A reward model to go on training. Left out: the SFT model with a fresh scalar head."""
+    members: Annotated[int, Field(ge=1, le=16), Countable, BETWEEN_STAGES] = 1
+    """Reward models of an ensemble: heads on one trunk that begin with different random weights and learn from the same rows. The reward is by default the mean of their scores − their standard deviation (`combine` of the reward; Coste et al. 2023). 4 or 5 are usual. 1: a single reward model."""
+    member_share: Annotated[float, Field(gt=0, le=1), BETWEEN_STAGES] = 1.0
+    """Share of the pairs or thumbs that each member learns from, drawn for each row and member (bootstrapped heads; Osband et al. 2016). Members that learn from different rows disagree more off the data. 1: all learn from all rows."""
     epochs: Epochs = 1
     """Passes over the pairs or thumbs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022)."""
     batch_size: BatchSize = 64
@@ -106,6 +110,17 @@ class RewardModelSpec(RowsSpec):
     def _pairs_have_margins_and_centres(self) -> "RewardModelSpec":
         if self.loss == "pointwise":
             self.refuse_idle(["margin", "center_coef"], 'with `loss` = "pointwise": they are terms of a pair')
+        return self
+
+    @model_validator(mode="after")
+    def _members_have_one_level(self) -> "RewardModelSpec":
+        if self.members == 1:
+            self.refuse_idle(["member_share"], "with one of `members`")
+        if self.members > 1 and self.loss == "pairwise" and self.normalize == "none" and not self.center_coef:
+            raise ValueError(
+                '`members` with `normalize` = "none": only differences of scores are trained, so each member has a level of its '
+                "own, and their disagreement would measure that. Normalise the scores, or set `center_coef`"
+            )
         return self
 
 

@@ -179,7 +179,7 @@ class ModelFactory:
         if planned.head == "scalar":
             assert start is not None  # a new policy is trained by SFT before a stage has a scalar head
             head = self.session.seed("score head") if planned.fresh_head == "random" else planned.fresh_head
-            return builder.scorer(planned.part, start, planned.use, saved, head, planned.critic)
+            return builder.scorer(planned.part, start, planned.use, saved, head, planned.critic, planned.members)
         if (origin := start or saved) is None:
             model = builder.new(self.codec.tokenizer, self.session.seed("model"), planned.use)
         else:

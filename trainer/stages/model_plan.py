@@ -56,6 +56,15 @@ class PlannedModel:
     """The initial scalar head on a policy. None: `start` has a head, or the model is a policy."""
     critic: CriticSpec | None = None
     """The section of a critic with frozen parameters or with bins. None: all of a trained model learn, and it has none."""
+    members: int | None = None
+    """The members of the ensemble that it is; 1 for a critic, which begins as the mean of those of a reward model. None: a policy."""
+
+    @property
+    def own_parts(self) -> CriticSpec | None:
+        """The section of a critic with the same weights, for the estimate of memory: an ensemble has the head of so many critics."""
+        if self.critic is not None or (self.members or 1) == 1:
+            return self.critic
+        return CriticSpec.model_validate({"heads": {"count": self.members}})
 
     @property
     def has_adapter(self) -> bool:
@@ -93,8 +102,9 @@ def _trained_policy(spec: JobSpec, stage: StageName) -> PlannedModel:
 def _own_reward_model(spec: JobSpec, part: str, use: WeightUse, *saved: Saved) -> PlannedModel:
     """A model that starts as the run's own reward model: from `reward_model.path`, else the policy with a random head."""
     if spec.reward_model.path is not None:
-        return PlannedModel(part, "scalar", use, spec.reward_model.path, saved)
-    return PlannedModel(part, "scalar", use, policy_before(spec, "reward_model"), saved, "random")
+        return PlannedModel(part, "scalar", use, spec.reward_model.path, saved, members=spec.reward_model.members)
+    start = policy_before(spec, "reward_model")
+    return PlannedModel(part, "scalar", use, start, saved, "random", members=spec.reward_model.members)
 
 
 def _ppo(spec: JobSpec, critic_start: str | None) -> Iterator[PlannedModel]:
@@ -110,7 +120,7 @@ def _ppo(spec: JobSpec, critic_start: str | None) -> Iterator[PlannedModel]:
         yield _own_reward_model(spec, "reward_model", use, StageOutput("reward_model"))
     if spec.ppo.has_separate_critic:
         own = spec.ppo.critic if spec.ppo.critic.has_own_parts else None
-        yield replace(_critic(spec, critic_start), critic=own)
+        yield replace(_critic(spec, critic_start), critic=own, members=1)
 
 
 def _critic(spec: JobSpec, critic_start: str | None) -> PlannedModel:
@@ -172,7 +182,7 @@ def critic_start_path(spec: JobSpec, reads_policy_tokens: Callable[[str], bool])
     """
     if spec.ppo.critic.initial == "policy" or spec.own_reward_model:
         return None
-    paths = [reward.path for reward in spec.rewards if isinstance(reward, ModelReward) and reward.path is not None]
+    paths = [path for reward in spec.rewards if isinstance(reward, ModelReward) for path in reward.paths]
     return next((path for path in paths if reads_policy_tokens(path)), None)
 
 

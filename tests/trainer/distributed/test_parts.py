@@ -91,6 +91,17 @@ REFILL = {
     },
     "rewards": [{"type": "regex", "pattern": "e"}],
 }  # fmt: skip
+ENSEMBLE = {
+    # a critic that begins as the mean of the members, and a refit that moves the level of each
+    "stages": ["reward_model", "ppo"],
+    "reward_model": {"batch_size": 25, "epochs": 1, "learning_rate": 1e-4, "members": 3},
+    "ppo": {
+        "minibatches": 3, "online": {"rounds": 2, "prompts": 5, "label_by": LENGTH},
+        "critic": {"learning_rate": 1e-4},
+    },
+    "rewards": [{"type": "model", "penalty": 0.5}],
+}  # fmt: skip
+SHARDED_ENSEMBLE = ENSEMBLE | {"ppo": {"minibatches": 3, "critic": {"learning_rate": 1e-4}}}
 THUMBS = {
     # 25 rows of a batch on two processes, of which z₀ takes all; a last batch that is smaller
     "stages": ["reward_model", "kto"],
@@ -129,6 +140,7 @@ def spec_of(folder: Path, policy: str, changes: dict[str, Any]) -> Path:
 
 CASES = [
     pytest.param(ADAPTERS, id="adapters"),
+    pytest.param(ENSEMBLE, id="ensemble", marks=pytest.mark.slow),
     pytest.param(THUMBS, id="thumbs", marks=pytest.mark.slow),
     pytest.param(GROUPS, id="groups", marks=pytest.mark.slow),
     pytest.param(REFILL, id="refill", marks=pytest.mark.slow),
@@ -159,8 +171,8 @@ def test_two_processes_match_the_result_of_one(policy: str, tmp_path: Path, chan
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
-    [THUMBS, CRITIC_APART, CRITIC_PRETRAINED, LAST_LAYERS, REFILL],
-    ids=["thumbs", "critic apart", "critic pretrained", "last layers", "refill"],
+    [SHARDED_ENSEMBLE, THUMBS, CRITIC_APART, CRITIC_PRETRAINED, LAST_LAYERS, REFILL],
+    ids=["ensemble", "thumbs", "critic apart", "critic pretrained", "last layers", "refill"],
 )
 def test_fsdp_models_train_as_whole_ones(policy: str, tmp_path: Path, changes: dict[str, Any]) -> None:
     sharded = spec_of(tmp_path / "sharded", policy, changes | {"runtime": {"sharding": "fsdp", "threads": 1}})

@@ -15,7 +15,7 @@ HEALTHY = {
     "policy/approxkl_avg": 0.02, "lr": 1e-6,
     "val/explained_var": 0.4, "val/response_length": 20.0, "val/eos_rate": 0.9, "loss/value_avg": 0.3,
     "health/skipped_steps": 0.0, "objective/raw_scores": 0.5, "objective/raw_scores_std": 0.2, "objective/kl_penalty_std": 0.1,
-    "sampling/ratio/outside": 0.0, "sampling/ratio/beyond_rounding": 0.0,
+    "sampling/ratio/outside": 0.0, "sampling/ratio/beyond_rounding": 0.0, "reward/model/disagreement": 0.3,
 }  # fmt: skip
 
 
@@ -48,6 +48,7 @@ def test_a_healthy_run_sets_nothing_off() -> None:
         ("negative_explained_variance", {"val/explained_var": -0.01}, 20),
         ("length_explosion", {"val/response_length": 41.0, "objective/scores": 0.6}, 3),
         ("length_collapse", {"val/response_length": 4.9, "objective/scores": 0.6}, 3),
+        ("ensemble_disagreement", {"reward/model/disagreement": 0.61}, 5),
         ("truncation", {"val/eos_rate": 0.29}, 10),
         ("value_loss_spike", {"loss/value_avg": 6.1}, 1),
         ("kl_outweighs_reward", {"objective/kl_penalty_std": 0.11}, 10),
@@ -375,3 +376,23 @@ def test_skips_before_a_resume_are_not_reported_again() -> None:
     assert watch(allowing, [{"health/skipped_steps": 2.0}] * 2) == [("not_finite", 1)]
     resumed.restore(json.loads(json.dumps(allowing.state())))
     assert watch(resumed, [{"health/skipped_steps": 2.0}], 3) == []
+
+
+def test_disagreement_is_compared_with_its_own_first_value() -> None:
+    """Two ensembles: the second one has doubled, and the first one has not."""
+    first = {"reward/model/disagreement": 3.0, "reward/other/disagreement": 0.1}
+    rule = {"ensemble_disagreement": {"patience": 1}}
+    assert watch(monitor(**rule), [first, first | {"reward/model/disagreement": 6.0}]) == []
+    found = monitor(**rule)
+    assert found.look(1, HEALTHY | first) == []
+    (finding,) = found.look(2, HEALTHY | first | {"reward/other/disagreement": 0.25})
+    assert "`reward/other/disagreement` is 0.25, 2.5 times its first value 0.1" in finding.cause
+    assert [point.value for point in finding.evidence] == [0.1, 0.25]
+
+
+def test_refit_sets_a_new_first_disagreement() -> None:
+    refitted = {"reward/model/disagreement": 0.9, "online/round": 1.0}
+    later = {"reward/model/disagreement": 0.9}
+    rule = {"ensemble_disagreement": {"patience": 1}}
+    assert watch(monitor(**rule), [{}, refitted, later]) == []
+    assert watch(monitor(**rule), [{}, later]) == [("ensemble_disagreement", 2)]

@@ -13,15 +13,19 @@ from tests.trainer.ppo.test_online import FEEDBACK
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, TEXTS, cast_for, spec_of
 from tests.trainer.running import events_of, metrics_of
 from tests.trainer.stage_tools import new_codec, session_in, train_ppo
-from tests.trainer.tiny_models import llama
+from tests.trainer.tiny_models import llama, scorer
 from trainer.events import Message
-from trainer.models import load_policy, load_reward_model
+from trainer.models import Model, load_policy, load_reward_model, set_fresh
 from trainer.models.builders import new_value_head
 from trainer.models.heads import ValueHead
+from trainer.models.members import levels_of, new_members
 from trainer.models.value_bins import give_bins
+from trainer.rewards.base import Rewards, WeightedReward
+from trainer.rewards.ensemble import Ensemble
+from trainer.rewards.models import TokenScorer
 from trainer.rollout.context import PPOModels
 from trainer.session.checkpoint import load_numbers
-from trainer.spec import EvaluationSpec, PPOSpec
+from trainer.spec import EvaluationSpec, ModelReward, PPOSpec
 from trainer.stages.evaluation import HeldOut
 from trainer.text.codec import TokenizedPrompt
 from trainer.text.stops import Stops
@@ -100,9 +104,20 @@ MOVED: dict[str, Callable[[dict[str, Any]], bool]] = {
 """Whether the state that a case tests has changed by the checkpoint. Otherwise the test could not see its loss."""
 
 
-def cast_of(spec: PPOSpec, checkpoint: Path | None) -> PPOModels:
-    """The models as a new process builds them: from the checkpoint, if there is one."""
+def ensemble() -> Model:
+    """A reward model with two members, as the stage before PPO left it."""
+    model = new_members(scorer(1), 2)
+    set_fresh(model.score, 5)
+    return model.requires_grad_(False)
+
+
+def cast_of(spec: PPOSpec, checkpoint: Path | None, reward: ModelReward | None = None) -> PPOModels:
+    """The models as a new process builds them: from the checkpoint, if there is one. `reward`: that of an ensemble."""
     cast = cast_for(spec)
+    if reward is not None:
+        model = ensemble()
+        members = Ensemble([TokenScorer(model, 0, None)], reward)
+        cast = replace(cast, reward_model=model, rewards=Rewards([WeightedReward("model", 1.0, members)]))
     if spec.reference.update != "fixed":
         cast = replace(cast, reference=llama(0).requires_grad_(False), initial=llama(0).requires_grad_(False))
     if checkpoint is None:
@@ -119,12 +134,12 @@ def cast_of(spec: PPOSpec, checkpoint: Path | None) -> PPOModels:
     return replace(cast, critic=give_bins(critic, bins))
 
 
-def run(folder: Path, spec: PPOSpec) -> dict[str, Any]:
+def run(folder: Path, spec: PPOSpec, reward: ModelReward | None = None) -> dict[str, Any]:
     """Metrics of the last two steps, and the weights of whatever was saved at the end."""
     held_out = HeldOut(ENCODED[:2], None, EvaluationSpec(prompts=2, keep_best=False))
     with session_in(folder) as session:
         newest = session.checkpoints.newest("ppo")
-        cast = cast_of(spec, newest[0] if newest else None)
+        cast = cast_of(spec, newest[0] if newest else None, reward)
         codec = new_codec()
         codec = replace(codec, stops=Stops.for_tokenizer(codec.tokenizer, (), spec.stop))
         feedback = FEEDBACK if spec.online else None
@@ -159,6 +174,21 @@ def test_resumed_ppo_ends_with_the_same_bits(tmp_path: Path, name: str) -> None:
     assert found["weights"] == expected["weights"]
     assert found["metrics"] == expected["metrics"] and sorted(found["metrics"]) == [3, 4]
     assert spec.online is None or "reward_model/model.safetensors" in found["weights"]
+
+
+def test_resumed_refit_of_an_ensemble_ends_with_the_same_bits(tmp_path: Path) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    for folder in (whole, broken):
+        folder.mkdir()
+    spec = spec_of(**CASES["online"], steps=4, save_every=2, eval_every=2, max_new_tokens=6, self_test=False)
+    reward = ModelReward(penalty=0.5)
+    expected = run(whole, spec, reward)
+    shutil.copytree(whole / "checkpoints" / "ppo-000002", broken / "checkpoints" / "ppo-000002")
+    level = load_numbers(broken / "checkpoints" / "ppo-000002")["score_level"]
+    assert [len(one) for one in level["reward_members"]] == [2, 2] and level["reward_members"][0] != [0.0, 1.0]
+    assert run(broken, spec, reward) == expected
+    assert all(values["reward/model/disagreement"] > 0 for values in expected["metrics"].values())
+    assert levels_of(load_reward_model(whole / "checkpoints" / "ppo" / "reward_model").config)[0] != (0.0, 1.0)
 
 
 def test_stop_string_ends_responses_in_sampling_loss_and_metrics(tmp_path: Path) -> None:

@@ -103,3 +103,13 @@ def test_the_model_of_label_by_is_weighed(tmp_path: Path) -> None:
     assert named_scorers(spec, codec) == NamedScorers(4 * sum(p.numel() for p in scorer.parameters()), None)
     spec = spec_of(rewards=[OWN | {"path": str(tmp_path)}], model={"path": "unused", "dtype": "float32"})
     assert named_scorers(spec, codec).critic_start == str(tmp_path)
+
+
+def test_ensemble_has_weights_and_moments_of_its_further_heads() -> None:
+    """Two more heads of 48 weights, each with 4 bytes in the model and 8 in the moments."""
+    for lora in (False, True):
+        model = {"model": LORA} if lora else {}
+        one, three = (spec_of(reward_model={"members": members}, **model) for members in (1, 3))
+        found = [resident(spec, "reward_model", Blueprint(LLAMA, spec.model, "cpu")) for spec in (one, three)]
+        assert found[1].weights - found[0].weights == 2 * 48 * 4, lora
+        assert found[1].optimizer - found[0].optimizer == 2 * 48 * 8, lora

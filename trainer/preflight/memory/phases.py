@@ -117,10 +117,10 @@ class Phases:
         return self._learning("logprobs", whole, level, spec)
 
     def _reward_model(self, level: Level) -> Parts:
-        spec = self.spec.reward_model
+        spec, (model,) = self.spec.reward_model, planned_in(self.spec, "reward_model", self.scorers)
         if spec.loss == "pointwise":
-            return self._learning("scores", self._thumbs(spec), level, spec)
-        return self._learning("scores", self._sides(spec), level, spec, together=2)
+            return self._learning("scores", self._thumbs(spec), level, spec, critic=model.own_parts)
+        return self._learning("scores", self._sides(spec), level, spec, together=2, critic=model.own_parts)
 
     def _dpo(self, level: Level) -> Parts:
         return self._learning("logprobs", self._sides(self.spec.dpo), level, self.spec.dpo, together=2)
@@ -155,9 +155,17 @@ class Phases:
     def _learns(self, head: Head, spec: OptimizerSpec, critic: CriticSpec | None = None) -> Learning:
         return self.processes.learning(Learning.for_model(self.blueprint.for_critic(critic), head, spec))
 
-    def _learning(self, what: Pass, whole: ShapeAt, level: Level, spec: OptimizerSpec, together: int = 1) -> Parts:
+    def _learning(
+        self,
+        what: Pass,
+        whole: ShapeAt,
+        level: Level,
+        spec: OptimizerSpec,
+        together: int = 1,
+        critic: CriticSpec | None = None,
+    ) -> Parts:
         shape_at, several = self._in_parts(whole, spec, together)
-        learns, pass_ = self._learns(head_of(what), spec), self._training(what, shape_at, level, spec)
+        learns, pass_ = self._learns(head_of(what), spec, critic), self._training(what, shape_at, level, spec, critic)
         peak = max(pass_.later if several else pass_.first, learns.gradients + learns.step)
         parts = {"gradients": learns.gradients, "activations": peak - learns.gradients}
         # a sharded model is gathered whole for the held-out figures, when there is no gradient

@@ -80,7 +80,7 @@ class _Stage:
         )
         options = self._optimizer_options()
         learning = [
-            processes.learning(Learning.for_model(self.blueprint.for_critic(model.critic), model.head, options))
+            processes.learning(Learning.for_model(self.blueprint.for_critic(model.own_parts), model.head, options))
             for model in models
             if model.use == "trained" and options is not None
         ]
@@ -109,7 +109,7 @@ class _Stage:
 
     def _bytes(self, model: PlannedModel) -> int:
         if model.use == "trained":
-            own = self.blueprint.for_critic(model.critic)
+            own = self.blueprint.for_critic(model.own_parts)
             return own.own_bytes(model.head) + self._own_backbone(model, own)
         if model.use == "moving":
             return 4 * self.blueprint.parameters(model.head)
@@ -127,7 +127,7 @@ class _Stage:
         assert lora is not None  # the caller has looked
         backbones = len({self._backbone(model) for model in models}) if lora.share_backbone else len(models)
         adapters = sum(
-            self.blueprint.for_critic(model.critic).own_bytes(model.head)
+            self.blueprint.for_critic(model.own_parts).own_bytes(model.head)
             for model in models
             if self._has_adapter(model)
         )

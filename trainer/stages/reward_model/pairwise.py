@@ -1,11 +1,11 @@
 """The pairwise reward model: losses, scores and figures of pairs, with one forward pass for each different answer.
 
-P counts pairs, K the answers to one prompt. A ranking counts as one item of a batch. Each of its pairs has the weight
+P counts pairs, K the answers to one prompt, M the members of an ensemble (trainer/models/members.py). A ranking counts as one item of a batch. Each of its pairs has the weight
 1 ÷ (number of its pairs), and a complete ranking has K·(K − 1)/2 pairs (Ouyang et al. 2022, §3.5, eq. 1).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -15,11 +15,13 @@ from trainer.distributed import SINGLE, World
 from trainer.distributed.cpu_threads import SEQUENTIAL, PairedExecutor
 from trainer.distributed.sharding import in_step
 from trainer.models import Model, present
-from trainer.models.sequences import Batch, sequence_scores
+from trainer.models.members import learners_of, members_of
+from trainer.models.sequences import Batch, member_scores, sequence_scores
 from trainer.optim.halves import accumulate_halves, divides, halves
 from trainer.optim.learner import require_finite
 from trainer.optim.micro_batches import AtOnce, BatchLimits, limits
 from trainer.spec import RewardModelSpec
+from trainer.stages.reward_model.report_card import MemberVerdicts
 from trainer.stages.tokenized_rows import TokenizedPair, rankings
 from trainer.text.codec import Codec
 
@@ -61,19 +63,35 @@ class PairScores:
     targets_P: Tensor
     margins_P: Tensor
     weights_P: Tensor
+    members: tuple[Tensor, Tensor] | None = None
+    """The scores of the two sides by each member of an ensemble, (P, M) each, of which `a_P` and `b_P` are the means."""
 
-    def loss(self, spec: RewardModelSpec) -> Tensor:
-        """The sum over rankings of the mean loss of their pairs."""
-        margins = self.margins_P if spec.margin else 0.0
-        losses_P = bradley_terry_loss(self.a_P, self.b_P, self.targets_P, margins)
-        if spec.center_coef:
-            losses_P = losses_P + spec.center_coef * centring_loss(self.a_P, self.b_P)
+    def loss(self, spec: RewardModelSpec, learning: bool = False) -> Tensor:
+        """The sum over rankings of the mean loss of their pairs. That of an ensemble is the mean of its members' losses.
+
+        `learning`: each member has the pairs of its `member_share` alone.
+        """
+        if self.members is None:
+            losses_P = self._losses(spec, self.a_P, self.b_P)
+        else:
+            by_member = zip(*(side_PM.unbind(1) for side_PM in self.members), strict=True)
+            losses_PM = torch.stack([self._losses(spec, a_P, b_P) for a_P, b_P in by_member], 1)
+            if learning and spec.member_share < 1:
+                rows = [(pair.prompt, pair.a, pair.b) for pair in self.pairs]
+                losses_PM = losses_PM * learners_of(rows, losses_PM.shape[1], spec.member_share, losses_PM.device)
+            losses_P = losses_PM.mean(1)
         return (losses_P * self.weights_P).sum()
 
+    def _losses(self, spec: RewardModelSpec, a_P: Tensor, b_P: Tensor) -> Tensor:
+        margins = self.margins_P if spec.margin else 0.0
+        losses_P = bradley_terry_loss(a_P, b_P, self.targets_P, margins)
+        if spec.center_coef:
+            losses_P = losses_P + spec.center_coef * centring_loss(a_P, b_P)
+        return losses_P
+
     def detached(self) -> "PairScores":
-        return PairScores(
-            self.pairs, self.a_P.detach(), self.b_P.detach(), self.targets_P, self.margins_P, self.weights_P
-        )
+        members = self.members and (self.members[0].detach(), self.members[1].detach())
+        return replace(self, a_P=self.a_P.detach(), b_P=self.b_P.detach(), members=members)
 
 
 def accumulate_pairs(
@@ -112,7 +130,7 @@ def accumulate_rankings(
 
     def loss_of(some: Sequence[Ranking]) -> tuple[Tensor, PairScores]:
         scored = _score(model, some, codec, device)
-        loss = scored.loss(spec) / len(batch)
+        loss = scored.loss(spec, learning=True) / len(batch)
         require_finite(loss, "reward-model loss")
         return loss, scored.detached()
 
@@ -169,6 +187,15 @@ def figures(scored: PairScores, spec: RewardModelSpec | None = None) -> dict[str
     return values
 
 
+def member_verdicts(scored: PairScores) -> MemberVerdicts | None:
+    """Whether each member scores the preferred side higher, in the pairs that are not ties; None without members or pairs."""
+    if scored.members is None or not (scored.targets_P != 0.5).any():
+        return None
+    a_PM, b_PM = scored.members
+    differences_PM = torch.where(scored.targets_P[:, None] > 0.5, a_PM - b_PM, b_PM - a_PM)
+    return MemberVerdicts((differences_PM[scored.targets_P != 0.5] > 0).tolist())
+
+
 def _score(model: Model, some: Sequence[Ranking], codec: Codec, device: torch.device) -> PairScores:
     """One forward pass over the different answers of each ranking: all A sides first, then the B sides not among them."""
     pairs = [(index, pair) for index, ranking in enumerate(some) for pair in ranking]
@@ -176,8 +203,16 @@ def _score(model: Model, some: Sequence[Ranking], codec: Codec, device: torch.de
     row_of = {answer: row for row, answer in enumerate(dict.fromkeys([*a_sides, *b_sides]))}
     prompts = [some[at][0].prompt for at, _ in row_of]
     batch = Batch.from_ids(prompts, [list(ids) for _, ids in row_of], codec.pad_id).to(device)
-    scores = sequence_scores(model, batch)
-    return _scored(some, scores[[row_of[side] for side in a_sides]], scores[[row_of[side] for side in b_sides]])
+    a_rows, b_rows = [row_of[side] for side in a_sides], [row_of[side] for side in b_sides]
+    if members_of(model.config) == 1:
+        scores = sequence_scores(model, batch)
+        return _scored(some, scores[a_rows], scores[b_rows])
+    scores_BM = member_scores(model, batch)
+    return _of_members(some, scores_BM[a_rows], scores_BM[b_rows])
+
+
+def _of_members(together: Sequence[Ranking], a_PM: Tensor, b_PM: Tensor) -> PairScores:
+    return replace(_scored(together, a_PM.mean(1), b_PM.mean(1)), members=(a_PM, b_PM))
 
 
 def _scored(together: Sequence[Ranking], a_P: Tensor, b_P: Tensor) -> PairScores:
@@ -206,11 +241,12 @@ def _gathered(
     """The scores of all rankings; `parts` are this process' own."""
     if world.size == 1:
         return _concatenated(parts)
-    scores = iter([sides for part in parts for sides in zip(part.a_P.tolist(), part.b_P.tolist(), strict=True)])
+    held = [part.members or (part.a_P, part.b_P) for part in parts]
+    scores = iter([sides for a, b in held for sides in zip(a.tolist(), b.tolist(), strict=True)])
     own = [[next(scores) for _ in together[row]] for row in mine]
     sides = [both for ranking in world.gather_objects(own, mine, len(together)) for both in ranking]
-    a_P, b_P = torch.tensor(sides, device=device).unbind(1)
-    return _scored(together, a_P, b_P)
+    a, b = torch.tensor(sides, device=device).unbind(1)
+    return _scored(together, a, b) if a.dim() == 1 else _of_members(together, a, b)
 
 
 def _in_parts(together: Sequence[Ranking], most: BatchLimits) -> Iterator[list[Ranking]]:
@@ -241,4 +277,10 @@ def _concatenated(parts: Sequence[PairScores]) -> PairScores:
         torch.cat([part.targets_P for part in parts]),
         torch.cat([part.margins_P for part in parts]),
         torch.cat([part.weights_P for part in parts]),
+        _together([part.members for part in parts if part.members is not None]),
     )
+
+
+def _together(members: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor] | None:
+    """The members' scores of several parts; None without members."""
+    return (torch.cat([a for a, _ in members]), torch.cat([b for _, b in members])) if members else None

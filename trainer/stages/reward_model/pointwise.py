@@ -1,6 +1,6 @@
 """The pointwise reward model: scores, loss, figures and report card of single completions with a thumb.
 
-B counts completions.
+B counts completions, M the members of an ensemble (trainer/models/members.py).
 """
 
 import math
@@ -16,11 +16,12 @@ from trainer.distributed import SINGLE, World
 from trainer.distributed.sharding import in_step
 from trainer.events.report_card import CalibrationBin, PointwiseCard, Slice
 from trainer.models import Model, present
-from trainer.models.sequences import Batch, sequence_scores
+from trainer.models.members import learners_of
+from trainer.models.sequences import Batch, member_scores
 from trainer.optim.learner import require_finite
 from trainer.optim.micro_batches import AtOnce, limits
 from trainer.stages.reward_model.pairwise import pointwise_loss
-from trainer.stages.reward_model.report_card import BINS, calibration_error
+from trainer.stages.reward_model.report_card import BINS, MemberVerdicts, calibration_error
 from trainer.stages.tokenized_rows import TokenizedThumb
 from trainer.text.codec import Codec
 
@@ -31,6 +32,8 @@ class ScoredThumb:
 
     verdict: TokenizedThumb
     score: float
+    members: tuple[float, ...] = ()
+    """The scores of the members of an ensemble, whose mean `score` is."""
 
     @property
     def probability(self) -> float:
@@ -49,20 +52,28 @@ def accumulate(
     micro_batch: AtOnce,
     device: torch.device,
     world: World = SINGLE,
+    member_share: float = 1.0,
 ) -> dict[str, float]:
-    """Add the gradient of the batch's mean loss, which does not depend on its division; return its figures."""
+    """Add the gradient of the batch's mean loss, which does not depend on its division; return its figures.
+
+    `member_share`: the share of the rows that each member of an ensemble learns from.
+    """
     mine = world.balanced_rows([verdict.tokens for verdict in batch])
     parts = limits(micro_batch).split([batch[row].tokens for row in mine])
-    scores: dict[int, float] = {}
+    scores: dict[int, list[float]] = {}
     with world.fail_together():
         for part in in_step(parts, world, model):
             rows = [mine[index] for index in part]
-            scores_B = _scores(model, [batch[row] for row in rows], codec, device)
+            scores_BM = _scores(model, [batch[row] for row in rows], codec, device)
             up_B = torch.tensor([batch[row].up for row in rows], device=device)
-            loss = pointwise_loss(scores_B, up_B).sum() / len(batch)
+            learns_BM = None
+            if member_share < 1:
+                some = [(batch[row].prompt, batch[row].completion) for row in rows]
+                learns_BM = learners_of(some, scores_BM.shape[1], member_share, device)
+            loss = _loss(scores_BM, up_B, learns_BM).sum() / len(batch)
             require_finite(loss, "reward-model loss")
             loss.backward()
-            scores |= dict(zip(rows, scores_B.tolist(), strict=True))
+            scores |= dict(zip(rows, scores_BM.tolist(), strict=True))
     return figures(_gathered(scores, mine, batch, world))
 
 
@@ -77,7 +88,7 @@ def score_thumbs(
 ) -> list[ScoredThumb]:
     """All completions with their scores, in their order."""
     mine = world.balanced_rows([verdict.tokens for verdict in verdicts])
-    scores: dict[int, float] = {}
+    scores: dict[int, list[float]] = {}
     with present(model):
         for part in limits(at_once).split([verdicts[row].tokens for row in mine]):
             rows = [mine[index] for index in part]
@@ -89,11 +100,29 @@ def score_thumbs(
 def figures(judged: Sequence[ScoredThumb]) -> dict[str, float]:
     """Mean loss, accuracy at a threshold of 0 and, if both thumbs occur, AUC and margin."""
     scores, up = torch.tensor([j.score for j in judged]), torch.tensor([j.verdict.up for j in judged])
-    values = {"loss": float(pointwise_loss(scores, up).mean()), "accuracy": _mean([j.right for j in judged])}
+    losses = pointwise_loss(scores, up)
+    if judged and judged[0].members:
+        losses = _loss(torch.tensor([j.members for j in judged]), up)
+    values = {"loss": float(losses.mean()), "accuracy": _mean([j.right for j in judged])}
     if up.any() and not up.all():
         values["auc"] = area_under_curve(scores[up].tolist(), scores[~up].tolist())
         values["margin"] = float(scores[up].mean() - scores[~up].mean())
     return values
+
+
+def _loss(scores_BM: Tensor, up_B: Tensor, learns_BM: Tensor | None = None) -> Tensor:
+    """The loss of each completion, (B,). That of an ensemble is the mean of its members' losses, times the weights `learns_BM`."""
+    if scores_BM.shape[1] == 1:
+        return pointwise_loss(scores_BM.squeeze(1), up_B)
+    losses_BM = torch.stack([pointwise_loss(scores_B, up_B) for scores_B in scores_BM.unbind(1)], 1)
+    return (losses_BM if learns_BM is None else losses_BM * learns_BM).mean(1)
+
+
+def member_verdicts(judged: Sequence[ScoredThumb]) -> MemberVerdicts | None:
+    """Whether the score of each member has the sign of the thumb; None for a single reward model."""
+    if not judged or not judged[0].members:
+        return None
+    return MemberVerdicts([[(score > 0) == item.verdict.up for score in item.members] for item in judged])
 
 
 def headline(judged: Sequence[ScoredThumb]) -> dict[str, float]:
@@ -150,16 +179,21 @@ def calibration(judged: Sequence[ScoredThumb]) -> list[CalibrationBin]:
 
 
 def _scores(model: Model, verdicts: Sequence[TokenizedThumb], codec: Codec, device: torch.device) -> Tensor:
+    """(B, M) raw scores by member; M is 1 for a single reward model."""
     batch = Batch.from_ids([v.prompt for v in verdicts], [v.completion for v in verdicts], codec.pad_id)
-    return sequence_scores(model, batch.to(device))
+    return member_scores(model, batch.to(device))
 
 
 def _gathered(
-    scores: Mapping[int, float], mine: Sequence[int], verdicts: Sequence[TokenizedThumb], world: World
+    scores: Mapping[int, list[float]], mine: Sequence[int], verdicts: Sequence[TokenizedThumb], world: World
 ) -> list[ScoredThumb]:
     """The scored rows of all processes in order; `scores` are those of this process' rows, `mine`."""
     whole = world.gather_objects([scores[row] for row in mine], mine, len(verdicts))
-    return [ScoredThumb(verdict, score) for verdict, score in zip(verdicts, whole, strict=True)]
+    return [_scored(verdict, scores) for verdict, scores in zip(verdicts, whole, strict=True)]
+
+
+def _scored(verdict: TokenizedThumb, scores: Sequence[float]) -> ScoredThumb:
+    return ScoredThumb(verdict, scores[0]) if len(scores) == 1 else ScoredThumb(verdict, _mean(scores), tuple(scores))
 
 
 def _share(items: Sequence[ScoredThumb]) -> Slice:

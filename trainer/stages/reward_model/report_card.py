@@ -8,6 +8,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from data.statistics import pearson, wilson_interval
 from trainer.events.report_card import CalibrationBin, Card, Slice
@@ -68,6 +69,35 @@ def report_card(judged: Sequence[ScoredPair], reference_scores: Mapping[str, flo
         reference_mean=reference_scores.get("reference_mean"),
         reference_std=reference_scores.get("reference_std"),
     )
+
+
+@dataclass(frozen=True)
+class MemberVerdicts:
+    """Whether each member of an ensemble is right about each held-out row: one list of a verdict per member for each row."""
+
+    right: Sequence[Sequence[bool]]
+
+    @property
+    def slices(self) -> dict[str, Slice]:
+        """The accuracy of each member."""
+        columns = zip(*self.right, strict=True)
+        return {f"member {number}": _share([*map(float, one)], None) for number, one in enumerate(columns, 1)}
+
+    @property
+    def agreement(self) -> float:
+        """Share of the rows about which all members are right or all are wrong."""
+        return sum(len(set(row)) == 1 for row in self.right) / len(self.right)
+
+    @property
+    def headline(self) -> dict[str, float]:
+        """The figures that are logged as metrics."""
+        found = [one.accuracy for one in self.slices.values()]
+        return {"member_accuracy_min": min(found), "member_accuracy_max": max(found), "agreement": self.agreement}
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of a report card."""
+        return {"by_member": self.slices, "agreement": self.agreement}
 
 
 def headline(judged: Sequence[ScoredPair]) -> dict[str, float]:

@@ -5,8 +5,9 @@ Only differences of scores are trained, so their level is arbitrary. The SFT ref
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
+from statistics import fmean
 from typing import Protocol
 
 import torch
@@ -18,7 +19,8 @@ from trainer.events import ReportCard
 from trainer.events.report_card import Card, PointwiseCard
 from trainer.hangs import phase
 from trainer.models import Model, present
-from trainer.models.sequences import Batch, sequence_scores
+from trainer.models.members import levels_of, set_levels
+from trainer.models.sequences import Batch, member_scores, sequence_scores
 from trainer.optim.learner import Learner
 from trainer.optim.micro_batches import BatchLimits, pair_limits, pairs_at_once
 from trainer.randomness import batch_indices
@@ -29,7 +31,7 @@ from trainer.spec import RewardModelSpec
 from trainer.spec.stages import total_steps
 from trainer.stages.held_out_rows import evaluated, evaluating
 from trainer.stages.reward_model import pointwise, report_card
-from trainer.stages.reward_model.pairwise import accumulate_rankings, figures, score_pairs
+from trainer.stages.reward_model.pairwise import accumulate_rankings, figures, member_verdicts, score_pairs
 from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair, TokenizedThumb, rankings
 from trainer.text.codec import Codec
 
@@ -43,6 +45,8 @@ def unscale(model: Model) -> None:
     A model that was normalised to standard deviation 1 would otherwise be trained on scaled log odds.
     """
     model.config.score_scale = 1.0
+    if levels := levels_of(model.config):
+        set_levels(model.config, [(bias, 1.0) for bias, _ in levels])
 
 
 @phase("evaluate")
@@ -57,8 +61,10 @@ def normalise(
     """Set bias and scale after training by `spec.normalize`; return them, and the raw mean and standard deviation.
 
     The bias sets the references' mean score to 0 (Stiennon et al. 2020, Huang et al. 2024). The scale sets their standard
-    deviation to 1.
+    deviation to 1. An ensemble has them for each member; the numbers returned are then the means over the members.
     """
+    if levels_of(model.config):
+        return _normalise_members(session, spec, model, codec, references, at_once)
     measured: dict[str, float] = {}
     if references:
         raw = _raw_scores(model, references[:REFERENCES], codec, at_once, session.device, session.world)
@@ -73,6 +79,31 @@ def normalise(
                 "All SFT reference answers have the same score, so the scale of the scores is not changed.", True
             )
     set_to = {"score_bias": float(model.config.score_bias), "score_scale": float(model.config.score_scale)}
+    return set_to | measured
+
+
+def _normalise_members(
+    session: Session,
+    spec: RewardModelSpec,
+    model: Model,
+    codec: Codec,
+    references: Sequence[TokenizedDemonstration],
+    at_once: int,
+) -> dict[str, float]:
+    levels, measured = levels_of(model.config), dict[str, float]()
+    if references:
+        raw_NM = _raw_member_scores(model, references[:REFERENCES], codec, at_once, session.device, session.world)
+        means, deviations = raw_NM.mean(0).tolist(), raw_NM.std(0, correction=0).tolist()
+        if spec.normalize == "mean":
+            levels = [(mean, scale) for mean, (_, scale) in zip(means, levels, strict=True)]
+        if spec.normalize == "mean_and_std":
+            scales = [one if one > 1e-6 else 1.0 for one in deviations]
+            levels = list(zip(means, scales, strict=True))
+        measured = {"reference_mean": fmean(means), "reference_std": fmean(deviations)}
+        if spec.normalize == "mean_and_std" and min(deviations) <= 1e-6:
+            session.log("A member gives all SFT reference answers the same score, so its scale is not changed.", True)
+    set_levels(model.config, levels)
+    set_to = {"score_bias": fmean(bias for bias, _ in levels), "score_scale": fmean(scale for _, scale in levels)}
     return set_to | measured
 
 
@@ -92,18 +123,46 @@ def _raw_scores(
     device: torch.device,
     world: World = SINGLE,
 ) -> Tensor:
-    """(N,) raw scores, without bias and scale."""
+    """(N,) raw scores, without bias and scale; those of an ensemble are the means of its members' raw scores."""
+    if levels_of(model.config):
+        return _raw_member_scores(model, examples, codec, batch_size, device, world).mean(1)
+    scores_N = _scores(sequence_scores, model, examples, codec, batch_size, device, world)
+    return scores_N * float(getattr(model.config, "score_scale", 1.0)) + float(model.config.score_bias)
+
+
+@torch.no_grad()
+def _raw_member_scores(
+    model: Model,
+    examples: Sequence[TokenizedDemonstration],
+    codec: Codec,
+    batch_size: int,
+    device: torch.device,
+    world: World = SINGLE,
+) -> Tensor:
+    """(N, M) raw scores of each member, without bias and scale."""
+    scores_NM = _scores(member_scores, model, examples, codec, batch_size, device, world)
+    bias_M, scale_M = torch.tensor(levels_of(model.config), device=scores_NM.device).unbind(1)
+    return scores_NM * scale_M + bias_M
+
+
+def _scores(
+    scores_of: Callable[[Model, Batch], Tensor],
+    model: Model,
+    examples: Sequence[TokenizedDemonstration],
+    codec: Codec,
+    batch_size: int,
+    device: torch.device,
+    world: World,
+) -> Tensor:
+    """The scores of the whole answers, on all processes."""
     mine = world.balanced_rows([len(e.prompt) + len(e.completion) for e in examples])
     batches = ([examples[row] for row in mine[i : i + batch_size]] for i in range(0, len(mine), batch_size))
     with present(model):
         scores = [
-            sequence_scores(
-                model, Batch.from_ids([e.prompt for e in b], [e.completion for e in b], codec.pad_id).to(device)
-            )
+            scores_of(model, Batch.from_ids([e.prompt for e in b], [e.completion for e in b], codec.pad_id).to(device))
             for b in batches
         ]
-    scores_N = world.gather_rows(torch.cat(scores) if scores else None, mine, len(examples), device)
-    return scores_N * float(getattr(model.config, "score_scale", 1.0)) + float(model.config.score_bias)
+    return world.gather_rows(torch.cat(scores) if scores else None, mine, len(examples), device)
 
 
 class Objective(Protocol):
@@ -144,6 +203,7 @@ class PairObjective:
         self._session, self._spec, self._model, self._codec = session, spec, model, codec
         self._rankings, self._held_out = rankings(pairs), rankings(held_out)
         self._judged: list[report_card.ScoredPair] = []
+        self._members: report_card.MemberVerdicts | None = None
 
     @property
     def rows(self) -> int:
@@ -165,10 +225,12 @@ class PairObjective:
         kept = evaluated(self._held_out, self._spec.eval_rows, last)
         scored = score_pairs(self._model, [*chain(*kept)], self._codec, pair_limits(self._spec), device, world)
         self._judged = [*map(report_card.ScoredPair, scored.pairs, scored.a_P.tolist(), scored.b_P.tolist())]
-        return figures(scored) | report_card.headline(self._judged) | {"rows": len(kept)}
+        self._members = member_verdicts(scored)
+        return figures(scored) | report_card.headline(self._judged) | _headline(self._members) | {"rows": len(kept)}
 
     def card(self, scale: dict[str, float], references: int) -> Card | None:
-        return report_card.report_card(self._judged, scale, references)
+        card = report_card.report_card(self._judged, scale, references)
+        return card if card is None or self._members is None else card.model_copy(update=self._members.fields)
 
 
 class ThumbObjective:
@@ -185,7 +247,7 @@ class ThumbObjective:
     ) -> None:
         self._session, self._model, self._codec = session, model, codec
         self._verdicts, self._held_out, self._limits = verdicts, held_out, BatchLimits.from_spec(spec, spec.batch_size)
-        self._eval_rows = spec.eval_rows
+        self._eval_rows, self._member_share = spec.eval_rows, spec.member_share
         self._judged: list[pointwise.ScoredThumb] = []
 
     @property
@@ -198,7 +260,7 @@ class ThumbObjective:
 
     def accumulate(self, rows: Sequence[int]) -> dict[str, float]:
         batch, device, world = [self._verdicts[row] for row in rows], self._session.device, self._session.world
-        return pointwise.accumulate(self._model, batch, self._codec, self._limits, device, world)
+        return pointwise.accumulate(self._model, batch, self._codec, self._limits, device, world, self._member_share)
 
     def evaluate(self, last: bool) -> dict[str, float]:
         if not self._held_out:
@@ -206,10 +268,16 @@ class ThumbObjective:
         device, world = self._session.device, self._session.world
         rows = evaluated(self._held_out, self._eval_rows, last)
         self._judged = pointwise.score_thumbs(self._model, rows, self._codec, self._limits, device, world)
-        return pointwise.figures(self._judged) | pointwise.headline(self._judged) | {"rows": len(rows)}
+        values = pointwise.figures(self._judged) | pointwise.headline(self._judged) | {"rows": len(rows)}
+        return values | _headline(pointwise.member_verdicts(self._judged))
 
     def card(self, scale: dict[str, float], references: int) -> PointwiseCard | None:
-        return pointwise.report_card(self._judged, scale, references)
+        card, members = pointwise.report_card(self._judged, scale, references), pointwise.member_verdicts(self._judged)
+        return card if card is None or members is None else card.model_copy(update=members.fields)
+
+
+def _headline(members: report_card.MemberVerdicts | None) -> dict[str, float]:
+    return {} if members is None else members.headline
 
 
 def train_on_pairs(

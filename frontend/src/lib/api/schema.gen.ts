@@ -3141,6 +3141,19 @@ export interface components {
                 [key: string]: components["schemas"]["Slice"];
             };
             /**
+             * By Member
+             * @description By the member of an ensemble (`reward_model.members`), with the accuracy of that member alone.
+             * @default {}
+             */
+            by_member: {
+                [key: string]: components["schemas"]["Slice"];
+            };
+            /**
+             * Agreement
+             * @description Share of the pairs in which all members of an ensemble prefer the same answer; none for a single reward model.
+             */
+            agreement?: number | null;
+            /**
              * Ties
              * @description Pairs without a preference, which are in no slice.
              */
@@ -6639,6 +6652,15 @@ export interface components {
              */
             length_collapse: components["schemas"]["HealthRule"];
             /**
+             * @description `reward/<name>/disagreement` of an ensemble of reward models above this multiple of its first value: the policy leaves the data that they learnt from. A refit of the reward model sets a new first value.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 2,
+             *       "patience": 5
+             *     }
+             */
+            ensemble_disagreement: components["schemas"]["HealthRule"];
+            /**
              * @description Share of responses cut off without an EOS above the limit.
              * @default {
              *       "action": "warn",
@@ -6883,6 +6905,11 @@ export interface components {
              * @default 0.05
              */
             max_missing: number;
+            /**
+             * Step Delimiter
+             * @description Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole.
+             */
+            step_delimiter?: string | null;
             /**
              * @description Which reward this is. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -7995,6 +8022,8 @@ export interface components {
              *       "save_every": 100,
              *       "eval_rows": 256,
              *       "loss": "pairwise",
+             *       "members": 1,
+             *       "member_share": 1,
              *       "epochs": 1,
              *       "batch_size": 64,
              *       "margin": false,
@@ -8234,6 +8263,11 @@ export interface components {
              *         "action": "warn",
              *         "limit": 0.25,
              *         "patience": 3
+             *       },
+             *       "ensemble_disagreement": {
+             *         "action": "warn",
+             *         "limit": 2,
+             *         "patience": 5
              *       },
              *       "truncation": {
              *         "action": "warn",
@@ -9670,7 +9704,7 @@ export interface components {
         };
         /**
          * ModelReward
-         * @description A trained reward model: a scalar head read at the EOS.
+         * @description A trained reward model, read at the EOS, or an ensemble of them: the members of one model, or several models.
          */
         ModelReward: {
             /**
@@ -9700,6 +9734,25 @@ export interface components {
              * @description Hub id, folder or checkpoint of a reward model. With a tokenizer other than the policy's, responses are decoded and encoded again with its own chat template. Left out: the one trained in this run.
              */
             path?: string | null;
+            /**
+             * Members
+             * @description Several reward models as one ensemble, in place of `path`. Each should be normalised by its own run: a difference of their levels would count as disagreement.
+             * @default []
+             */
+            members: components["schemas"]["RewardMember"][];
+            /**
+             * Combine
+             * @description How the scores rₘ of an ensemble become one, with s their population standard deviation. `mean_minus_std`: r̄ − penalty·s. `mean_minus_variance`: r̄ − penalty·s² (UWO of Coste et al. 2023). `worst`: min rₘ (their WCO). `mean`: r̄.
+             * @default mean_minus_std
+             * @enum {string}
+             */
+            combine: "mean_minus_std" | "mean_minus_variance" | "worst" | "mean";
+            /**
+             * Penalty
+             * @description Weight of the disagreement of an ensemble, which grows where the policy leaves the data of the reward models.
+             * @default 1
+             */
+            penalty: number;
         };
         /**
          * ModelSpec
@@ -10429,6 +10482,11 @@ export interface components {
              */
             max_missing: number;
             /**
+             * Step Delimiter
+             * @description Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole.
+             */
+            step_delimiter?: string | null;
+            /**
              * @description Which reward this is. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -10475,6 +10533,19 @@ export interface components {
             by_source: {
                 [key: string]: components["schemas"]["Slice"];
             };
+            /**
+             * By Member
+             * @description By the member of an ensemble (`reward_model.members`), with the accuracy of that member alone.
+             * @default {}
+             */
+            by_member: {
+                [key: string]: components["schemas"]["Slice"];
+            };
+            /**
+             * Agreement
+             * @description Share of the completions whose thumb all members of an ensemble expect alike; none for a single reward model.
+             */
+            agreement?: number | null;
             /**
              * Auc
              * @description Probability that a completion with a thumb up scores higher than one with a thumb down; none without both.
@@ -11112,7 +11183,7 @@ export interface components {
         };
         /**
          * RegexReward
-         * @description 1 where the response matches a pattern, else 0.
+         * @description 1 where the response matches a pattern, else 0. With `step_delimiter`, for each step.
          */
         RegexReward: {
             /**
@@ -11133,6 +11204,11 @@ export interface components {
              */
             max_missing: number;
             /**
+             * Step Delimiter
+             * @description Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole.
+             */
+            step_delimiter?: string | null;
+            /**
              * @description Which reward this is. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -11144,7 +11220,7 @@ export interface components {
             pattern: string;
             /**
              * Whole
-             * @description Match the whole response, not a part of it.
+             * @description Match the whole response (or step), not a part of it.
              * @default false
              */
             whole: boolean;
@@ -11489,6 +11565,17 @@ export interface components {
             valid_keys_made: components["schemas"]["Key"][];
         };
         /**
+         * RewardMember
+         * @description A reward model of an ensemble.
+         */
+        RewardMember: {
+            /**
+             * Path
+             * @description Hub id, folder or checkpoint of a reward model with the policy's tokenizer and chat template.
+             */
+            path: string;
+        };
+        /**
          * RewardMissingData
          * @description A reward or a judge has no value for some responses of a step. They take part in no mean and no gradient.
          */
@@ -11718,6 +11805,18 @@ export interface components {
              * @description A reward model to go on training. Left out: the SFT model with a fresh scalar head.
              */
             path?: string | null;
+            /**
+             * Members
+             * @description Reward models of an ensemble: heads on one trunk that begin with different random weights and learn from the same rows. The reward is by default the mean of their scores − their standard deviation (`combine` of the reward; Coste et al. 2023). 4 or 5 are usual. 1: a single reward model.
+             * @default 1
+             */
+            members: number;
+            /**
+             * Member Share
+             * @description Share of the pairs or thumbs that each member learns from, drawn for each row and member (bootstrapped heads; Osband et al. 2016). Members that learn from different rows disagree more off the data. 1: all learn from all rows.
+             * @default 1
+             */
+            member_share: number;
             /**
              * Epochs
              * @description Passes over the pairs or thumbs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022).

@@ -36,11 +36,13 @@ const GROUPS: readonly (readonly [string, string, readonly string[]])[] = [
   ["by_source", "source", []],
   ["by_length", "length", ["less than half as long", "shorter", "about as long", "longer", "twice as long or more"]],
   ["by_agreement", "agreement", ["unanimous", "majority", "split"]],
+  ["by_member", "member", Array.from({ length: 16 }, (_, at) => `member ${at + 1}`)],
 ];
 const FIGURES: readonly (readonly [string, string])[] = [
   ["auc", "AUC"],
   ["majority_baseline", "If the more frequent thumb was always expected"],
   ["margin", "Mean margin"],
+  ["agreement", "Share on which all members agree"],
   ["calibration_error", "Calibration error"],
   ["length_correlation", "Correlation of score and length"],
   ["ties", "Ties, in no slice"],
