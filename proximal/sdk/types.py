@@ -1111,6 +1111,8 @@ class HealthSpec(TypedDict, closed=True):
     """`sampling/ratio/outside` above the limit: on this share of the tokens the sampler and the policy lie apart by more than a factor of 2."""
     sampler_differs: NotRequired[HealthRule]
     """`sampling/ratio/beyond_rounding` above the limit: on this share of the tokens the sampler computes something else than the policy. Not with `ppo.rollout.asynchronous`, where it is an older policy."""
+    teacher_kl_rises: NotRequired[HealthRule]
+    """`objective/teacher_kl` above this multiple of its first value, and at least 0.05 nats above it: the policy moves away from its teacher."""
     not_finite: NotRequired[HealthRule]
     """A loss or gradient is NaN or infinite more often than the limit. The step is never taken. `stop` fails in the midst of the iteration and saves nothing more. `warn` skips the step, and `roll_back` returns to the best checkpoint."""
 
@@ -3199,6 +3201,17 @@ TaskStatus: TypeAlias = Literal["queued", "running", "succeeded", "failed", "can
 """The state of a data task."""
 
 
+class TeacherSpec(TypedDict, closed=True):
+    """On-policy distillation: reverse KL to a teacher on the policy's own responses (GKD, arXiv 2306.13649, and MiniLLM, arXiv 2306.08543). Each token gets `coef`·(log π_teacher − log π_old) as advantage, beside that of the rewards or alone."""
+
+    path: str
+    """Hub id, folder or checkpoint of the teacher, a causal language model with the policy's tokenizer. It may be larger and of another architecture."""
+    coef: NotRequired[float]
+    """Weight of the teacher's part of the advantage, in nats. It is added after the advantage of the rewards is normalised."""
+    discount: NotRequired[float]
+    """Discount of the log-ratios of later tokens. 0: each token has its own log-ratio alone, whose expected gradient is that of the exact KL of the token's distribution (GKD). 1: all later ones too, for the gradient of the KL of whole responses (MiniLLM), with much more variance."""
+
+
 class TelemetrySeries(TypedDict):
     """One measurement over the time axis."""
 
@@ -3273,6 +3286,8 @@ class TokenRow(TypedDict, closed=True):
     """π/π_old of the token in the last pass over the response; 1 where the policy had taken no step before it."""
     sampler_gap: NotRequired[float | None]
     """log π_old − log π_sampler of the token, in nats; none where the sampler's numbers are π_old's, or unknown."""
+    teacher_logprob: NotRequired[float | None]
+    """Log-probability under the teacher (`ppo.teacher`), in nats; none without one."""
     special: NotRequired[bool | None]
     """Whether it is a special token, such as EOS; none in logs from before it was reported."""
 
@@ -4986,6 +5001,8 @@ class PPOSpec(TypedDict, closed=True):
     kl: NotRequired[KLSpec]
     """The KL penalty that holds the policy near the reference."""
     reference: NotRequired[ReferenceSpec]
+    teacher: NotRequired[TeacherSpec | None]
+    """On-policy distillation from a teacher. Left out: none. Without `rewards` the teacher's part is the whole advantage."""
     shaping: NotRequired[ShapingSpec]
     """How a score becomes a reward."""
     guards: NotRequired[GuardsSpec]
@@ -5684,7 +5701,7 @@ class JobSpec(TypedDict, closed=True):
     ppo: NotRequired[PPOSpec]
     """The policy's optimisation."""
     rewards: NotRequired[list[Rewards]]
-    """PPO maximises the weighted sum of these. Left out: the reward model trained in this run."""
+    """PPO maximises the weighted sum of these. Left out: the reward model trained in this run; without one too, PPO learns from `ppo.teacher` alone."""
     evaluation: NotRequired[EvaluationSpec]
     """The comparison at the end, and in the loop."""
     health: NotRequired[HealthSpec]

@@ -21,6 +21,7 @@ RULE_TITLES: dict[str, str] = {
     "critic_lags": "Critic lags behind the policy",
     "sampler_gap": "Sampler far from the policy",
     "sampler_differs": "Sampler computes something else",
+    "teacher_kl_rises": "Policy moves away from its teacher",
     "not_finite": "Numbers not finite",
 }
 """By the name of the rule in `HealthSpec`."""

@@ -131,6 +131,7 @@ class Blueprint:
         self.frozen = lru_cache(maxsize=None)(self._frozen)
         self.own_weights = lru_cache(maxsize=None)(self._own_weights)
         self._critics: dict[str, Blueprint] = {}
+        self._teachers: dict[str, Blueprint] = {}
         self.parameters = lru_cache(maxsize=None)(self._parameters)
         self.frozen_bytes = lru_cache(maxsize=None)(self._frozen_bytes)
 
@@ -184,6 +185,13 @@ class Blueprint:
             found.shortened.trained("scalar")
             self._critics[key] = found
         return self._critics[key]
+
+    def of_teacher(self, config: Any) -> "Blueprint":
+        """The blueprint of a frozen model of another architecture, held and computed in the types of this one."""
+        key = str(config.to_dict())
+        if key not in self._teachers:
+            self._teachers[key] = Blueprint(config, self.spec, self.device, self.packing)
+        return self._teachers[key]
 
     def _trained(self, head: Head) -> Model:
         """The model that is trained, or its adapter on a backbone."""
