@@ -19,7 +19,7 @@ from transformers.pytorch_utils import Conv1D
 
 from trainer.distributed.sharding import is_sharded
 from trainer.models import Model
-from trainer.models.heads import underlying
+from trainer.models.heads import Float32Output, underlying
 from trainer.sampling.cache import InPlaceCache, InPlaceLayer
 from trainer.sampling.decoding import Progress, Step, eager, takes_ready_masks
 from trainer.sampling.direct import steps as direct_steps
@@ -97,7 +97,8 @@ class Casts:
         self._places = [
             (module, name, weight, weight.detach().to(dtype))
             for module in underlying(model).modules()
-            for name, weight in (module._parameters.items() if isinstance(module, nn.Linear | Conv1D) else ())
+            if isinstance(module, nn.Linear | Conv1D) and not isinstance(module, Float32Output)
+            for name, weight in module._parameters.items()
             if id(weight) in trained and weight is not None
         ]
 

@@ -198,6 +198,7 @@ class JobSpec(Section):
         refused = {
             "`model.lora`: one frozen backbone is small already": self.model.lora is not None,
             '`model.trained_weights` = "bfloat16"': self.model.trained_weights == "bfloat16",
+            '`model.output_layer` = "float32"': self.model.output_layer == "float32",
             "`runtime.offload_frozen`": self.runtime.offload_frozen,
             '`ppo.critic.kind` = "value_head"': ppo is not None and ppo.has_value_head,
             '`ppo.critic.train` = "adapters"': ppo is not None and ppo.critic.train == "adapters",
@@ -322,6 +323,11 @@ class JobSpec(Section):
     def _engine_samples_evaluations(self) -> "JobSpec":
         if "ppo" in self.stages:
             self.ppo.rollout.refuse_temperature("evaluation.temperature", self.evaluation.temperature)
+        if "ppo" in self.stages and self.ppo.rollout.engine == "vllm" and self.model.output_layer == "float32":
+            raise ValueError(
+                '`model.output_layer` = "float32" with `ppo.rollout.engine` = "vllm": vLLM computes its logits in its own type, so '
+                'only the trainer would change. Leave it out, or set the engine to "built_in"'
+            )
         return self
 
     @model_validator(mode="after")

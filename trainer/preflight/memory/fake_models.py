@@ -26,7 +26,7 @@ from trainer.models.backbone import Backbone
 from trainer.models.builders import Head
 from trainer.models.frozen import freeze, own_parameters, refuse_too_many_layers
 from trainer.models.gradient_checkpointing import recompute_layers
-from trainer.models.heads import Model, compute_in, store_as_computed
+from trainer.models.heads import Model, compute_in, output_in_float32, store_as_computed
 from trainer.models.roles import Role
 from trainer.models.sequences import Batch
 from trainer.models.value_bins import give_bins
@@ -225,6 +225,8 @@ class Blueprint:
         kind = AutoModelForCausalLM if head == "policy" else AutoModelForSequenceClassification
         with torch.device("meta"):
             model = kind.from_config(config, dtype=dtype).eval()  # type: ignore[no-untyped-call]
+        if head == "policy" and self.spec.output_layer == "float32":
+            output_in_float32(model)
         assume_packs(model, self.packing)
         return model
 
