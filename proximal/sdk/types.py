@@ -621,8 +621,8 @@ class CorrectionSpec(TypedDict, closed=True):
     """ε_low of the masks: below 1 − ε_low there is no gradient."""
     epsilon_high: NotRequired[float]
     """ε_high of the masks: above 1 + ε_high there is no gradient."""
-    denominator: NotRequired[Literal["old", "sampler"]]
-    """The denominator of the loss's ratio. `old`: π_old, and the weight corrects for the sampler (Hilton et al. 2022). `sampler`: π_sampler itself (bypass), so the ratio π/π_sampler is the correction. A mask then reads the ratio of each pass, and its weight is 1 or 0."""
+    denominator: NotRequired[Literal["old", "sampler", "interpolated"]]
+    """The denominator of the loss's ratio. `old`: π_old, and the weight corrects for the sampler (Hilton et al. 2022). `sampler`: π_sampler itself (bypass), so the ratio π/π_sampler is the correction. A mask then reads the ratio of each pass, and its weight is 1 or 0. `interpolated`: π_prox between π_sampler and π of each pass, log π_prox = (log π_sampler + k·log π)/(k + 1) for a response of age k (A-3PO, arXiv 2512.06547). The weight is then that of r = π_prox/π_sampler."""
 
 
 class CreateUpload(TypedDict, closed=True):
@@ -1107,6 +1107,8 @@ class HealthSpec(TypedDict, closed=True):
     """`critic/skill` below the limit: the mean return is a better guess than the critic. Left out are returns whose spread is below a tenth of its first value, and the critic's warm-up."""
     critic_lags: NotRequired[HealthRule]
     """The mean value is farther from the mean return than this multiple of the returns' standard deviation. It also is at most half as far from the mean return of one of the 20 steps before. The critic's warm-up is left out."""
+    returns_outside_bins: NotRequired[HealthRule]
+    """`val/returns_outside_bins` above the limit: the critic cannot foresee this share of its targets. Only with `ppo.critic.classification`."""
     sampler_gap: NotRequired[HealthRule]
     """`sampling/ratio/outside` above the limit: on this share of the tokens the sampler and the policy lie apart by more than a factor of 2."""
     sampler_differs: NotRequired[HealthRule]
@@ -4872,6 +4874,8 @@ class ModelSpec(TypedDict, closed=True):
     """How to train the tokenizer of a model made from `config`."""
     dtype: NotRequired[Literal["auto", "float32", "bfloat16"]]
     """Type in which forward passes compute. It is also the type in which frozen models store their linear layers and a backbone under adapters all of its weights. "auto" is bfloat16 on a GPU that has it, and float32 elsewhere; a run keeps the type it began with."""
+    output_layer: NotRequired[Literal["dtype", "float32"]]
+    """Type in which the output layer of policies and references computes the logits. `dtype`: that of `dtype`. `float32`: from hidden states in bfloat16, logits in float32, when sampling and in training. Log-probabilities of the sampler and of the trainer then lie closer together (MiniMax 2025, arXiv 2506.13585, §3.2). Logits take twice the memory, and their products are slower."""
     tf32: NotRequired[bool]
     """On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off by default, because a spec that sets float32 expects its precision. bfloat16 is faster still."""
     trained_weights: NotRequired[Literal["float32", "bfloat16"]]

@@ -4141,11 +4141,11 @@ export interface components {
             epsilon_high: number;
             /**
              * Denominator
-             * @description The denominator of the loss's ratio. `old`: π_old, and the weight corrects for the sampler (Hilton et al. 2022). `sampler`: π_sampler itself (bypass), so the ratio π/π_sampler is the correction. A mask then reads the ratio of each pass, and its weight is 1 or 0.
+             * @description The denominator of the loss's ratio. `old`: π_old, and the weight corrects for the sampler (Hilton et al. 2022). `sampler`: π_sampler itself (bypass), so the ratio π/π_sampler is the correction. A mask then reads the ratio of each pass, and its weight is 1 or 0. `interpolated`: π_prox between π_sampler and π of each pass, log π_prox = (log π_sampler + k·log π)/(k + 1) for a response of age k (A-3PO, arXiv 2512.06547). The weight is then that of r = π_prox/π_sampler.
              * @default old
              * @enum {string}
              */
-            denominator: "old" | "sampler";
+            denominator: "old" | "sampler" | "interpolated";
         };
         /**
          * CreateUpload
@@ -6660,6 +6660,15 @@ export interface components {
              */
             critic_lags: components["schemas"]["HealthRule"];
             /**
+             * @description `val/returns_outside_bins` above the limit: the critic cannot foresee this share of its targets. Only with `ppo.critic.classification`.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.05,
+             *       "patience": 10
+             *     }
+             */
+            returns_outside_bins: components["schemas"]["HealthRule"];
+            /**
              * @description `sampling/ratio/outside` above the limit: on this share of the tokens the sampler and the policy lie apart by more than a factor of 2.
              * @default {
              *       "action": "warn",
@@ -8227,6 +8236,11 @@ export interface components {
              *         "limit": 0.5,
              *         "patience": 10
              *       },
+             *       "returns_outside_bins": {
+             *         "action": "warn",
+             *         "limit": 0.05,
+             *         "patience": 10
+             *       },
              *       "sampler_gap": {
              *         "action": "warn",
              *         "limit": 0.05,
@@ -9689,6 +9703,13 @@ export interface components {
              * @enum {string}
              */
             dtype: "auto" | "float32" | "bfloat16";
+            /**
+             * Output Layer
+             * @description Type in which the output layer of policies and references computes the logits. `dtype`: that of `dtype`. `float32`: from hidden states in bfloat16, logits in float32, when sampling and in training. Log-probabilities of the sampler and of the trainer then lie closer together (MiniMax 2025, arXiv 2506.13585, §3.2). Logits take twice the memory, and their products are slower.
+             * @default dtype
+             * @enum {string}
+             */
+            output_layer: "dtype" | "float32";
             /**
              * Tf32
              * @description On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off by default, because a spec that sets float32 expects its precision. bfloat16 is faster still.
