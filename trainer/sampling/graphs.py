@@ -97,8 +97,7 @@ class Casts:
         self._places = [
             (module, name, weight, weight.detach().to(dtype))
             for module in underlying(model).modules()
-            if isinstance(module, nn.Linear | Conv1D) and not isinstance(module, Float32Output)
-            for name, weight in module._parameters.items()
+            for name, weight in (module._parameters.items() if _is_cast(module) else ())
             if id(weight) in trained and weight is not None
         ]
 
@@ -121,6 +120,11 @@ class Casts:
         finally:
             for module, name, weight, _ in self._places:
                 module._parameters[name] = weight
+
+
+def _is_cast(module: nn.Module) -> bool:
+    """Whether autocast multiplies in its own type in this layer. An output layer in float32 keeps its weights."""
+    return isinstance(module, nn.Linear | Conv1D) and not isinstance(module, Float32Output)
 
 
 Repeat = Callable[[], Tensor]
