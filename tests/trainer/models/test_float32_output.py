@@ -19,6 +19,7 @@ from trainer.models.output_layer import token_logprobs
 from trainer.models.sequences import completion_logprobs
 from trainer.preflight.memory.fake_models import Blueprint
 from trainer.sampling import BUILT_IN, SamplingOptions
+from trainer.sampling.graphs import Casts
 from trainer.spec import JobSpec, ModelSpec
 from trainer.text.stops import NO_STOPS
 
@@ -98,6 +99,11 @@ def test_sampler_draws_from_logits_in_float32(tmp_path: Path) -> None:
     draws_BR = torch.rand(2, 3, generator=torch.Generator().manual_seed(1))
     BUILT_IN.sample(model, [[3, 4], [5, 6]], draws_BR, SamplingOptions(NO_STOPS, 0, 1.0, CPU))
     assert set(seen) == {torch.float32}
+
+
+def test_graphs_do_not_read_a_rounded_output_layer(tmp_path: Path) -> None:
+    plain, wide = (Casts(built(llama, tmp_path, output_layer=layer), torch.bfloat16) for layer in ("dtype", "float32"))
+    assert plain.nbytes() - wide.nbytes() == 2 * 23 * 16  # the output layer of 23 tokens and 16 numbers
 
 
 def test_saved_result_is_a_plain_model(tmp_path: Path) -> None:
