@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "@/components/button";
+import { Prose } from "@/components/text";
 import { presetsQuery } from "@/features/job-form/api";
 import { offered, suited } from "@/features/job-form/model/offer";
 import type { Difference, Json } from "@/features/job-form/model/spec";
@@ -35,7 +36,9 @@ export function Offer({ defaultOf }: { defaultOf: (path: string) => Json | undef
     <div className={styles.offer}>
       <details>
         <summary>For this model and these rewards there are settings: {preset.title}</summary>
-        <p>{preset.description}</p>
+        <p>
+          <Prose text={preset.description} />
+        </p>
         <ul>
           {settings.map(({ path, before, after }) => (
             <li key={path}>
