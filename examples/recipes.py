@@ -30,6 +30,7 @@ _DOCUMENTED_ORDER = (
     "cispo",
     "a_star_po",
     "online_iterative",
+    "distillation",
     "dpo",
     "simpo",
     "orpo",

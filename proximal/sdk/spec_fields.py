@@ -13,6 +13,7 @@ PATHS = (
     "model.path",
     "reward_model.path",
     "ppo.reference.path",
+    "ppo.teacher.path",
     "ppo.online.label_by.path",
     "ppo.online.label_by.members.*.path",
     "rewards.*.path",

@@ -51,6 +51,8 @@ class TokenRow(BaseModel):
     """π/π_old of the token in the last pass over the response; 1 where the policy had taken no step before it."""
     sampler_gap: float | None = None
     """log π_old − log π_sampler of the token, in nats; none where the sampler's numbers are π_old's, or unknown."""
+    teacher_logprob: float | None = None
+    """Log-probability under the teacher (`ppo.teacher`), in nats; none without one."""
     special: bool | None = None
     """Whether it is a special token, such as EOS; none in logs from before it was reported."""
 

@@ -56,6 +56,7 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     "sampler_gap": (_MASK, _HALF_RATE),
     "sampler_differs": (_MASK,),
     "refill_short": (Change("ppo.rollout.refill.max_rounds", factor=2),),
+    "teacher_kl_rises": (_HALF_RATE, Change("ppo.teacher.coef", factor=2)),
     "not_finite": (_HALF_RATE, _FLOAT32),
     "critic_worse_than_mean": (Change("ppo.critic.learning_rate", factor=2),),
     "critic_lags": (
@@ -112,7 +113,9 @@ def _multiple(present: float, factor: float) -> float:
 
 
 def _has_no_effect(spec: JobSpec, field: str) -> bool:
-    """A critic on the policy's backbone learns with the policy."""
+    """A critic on the policy's backbone learns with the policy, and a teacher without rewards is weighed against nothing."""
+    if field == "ppo.teacher.coef":
+        return not spec.scoring
     return field == "ppo.critic.learning_rate" and not spec.ppo.has_separate_critic
 
 

@@ -14,6 +14,7 @@ FIRSTS = (
     "objective/raw_scores",
     "objective/raw_scores_std",
     "critic/returns_std",
+    "objective/teacher_kl",
 )
 WINDOW = 20
 

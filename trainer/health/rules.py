@@ -21,6 +21,8 @@ _ENOUGH = 5
 """Smallest number of value losses with which one is compared."""
 _MOVED = 0.1
 """KL to the first policy, in nats per response, from which on a policy has moved."""
+_FROM_TEACHER = 0.05
+"""Smallest rise of the KL to the teacher that counts, in nats per token. A policy that begins as its teacher has a KL near 0."""
 
 
 def _critic_warms_up(ppo: PPOSpec, step: int) -> bool:
@@ -203,6 +205,16 @@ def _kl_outweighs_reward(step: int, values: Values, limit: float, memory: Memory
     )
 
 
+def _teacher_kl_rises(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
+    metric = "objective/teacher_kl"
+    if metric not in values or metric not in memory.firsts:
+        return None
+    value, first = values[metric], memory.firsts[metric]
+    observed = f"`{metric}` is {value:.3g} nats per token, more than {limit:g} times its first value {first.value:.3g}"
+    beyond = value > max(limit * first.value, first.value + _FROM_TEACHER)
+    return RuleObservation(beyond, observed, [Point(metric, step, value)], [first])
+
+
 def _value_loss_spike(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
     metric, before = "loss/value_avg", memory.value_losses
     if metric not in values or len(before) < _ENOUGH:
@@ -226,6 +238,7 @@ RULES: dict[str, Rule] = {
         _above("objective/kl"),
         "the policy has left the region that the rewards were made for",
         'Raise `ppo.kl.coef` (or set `ppo.kl.controller` = "adaptive"), or lower `ppo.learning_rate`.',
+        lambda ppo, step: ppo.teacher is None or ppo.kl.coef > 0,  # a teacher leads where it is, however far
     ),
     "negative_kl": Rule(
         _below("objective/kl"),
@@ -335,6 +348,12 @@ RULES: dict[str, Rule] = {
         "most prompts are too easy or too hard for the policy, so the iterations learn from less than a batch",
         "Choose prompts that the policy sometimes solves, or raise `ppo.samples_per_prompt` or `ppo.rollout.refill.max_rounds`.",
         lambda ppo, step: ppo.rollout.refill is not None,
+    ),
+    "teacher_kl_rises": Rule(
+        _teacher_kl_rises,
+        "the policy moves away from the teacher that it should become like",
+        "Lower `ppo.learning_rate`. With rewards beside the teacher, raise `ppo.teacher.coef`.",
+        lambda ppo, step: ppo.teacher is not None,
     ),
     "not_finite": Rule(
         _not_finite,

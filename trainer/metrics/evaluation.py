@@ -262,6 +262,17 @@ HELD_OUT = [
     ),
     Metric(
         "ppo",
+        "eval/teacher_kl",
+        "Held-out reverse KL to the teacher",
+        "mean over tokens of log π(aₜ) − log π_teacher(aₜ)",
+        "How far the policy is from the teacher on held-out prompts, in nats per token, at `evaluation.temperature`. Only with `ppo.teacher`.",
+        healthy=(-0.1, 0.5),
+        advice="Rising while `objective/teacher_kl` falls: the policy copies the teacher on the prompts of training alone. Add prompts.",
+        unit="nats",
+        chart=Chart("Reverse KL to the teacher", 53, "held out"),
+    ),
+    Metric(
+        "ppo",
         "eval/sqrt_kl",
         "Held-out √KL",
         "√max(0, eval/kl)",

@@ -78,6 +78,19 @@ PPO = [
     ),
     Metric(
         "ppo",
+        "objective/teacher_kl",
+        "Reverse KL to the teacher",
+        "mean over tokens of log π_old(aₜ) − log π_teacher(aₜ)",
+        "How far the policy is from the teacher on its own responses, in nats per token (k1, at the sampling temperature). Only with `ppo.teacher`.",
+        healthy=(-0.1, 0.5),
+        advice="Should fall. It may begin higher with a policy that is far from the teacher. Rising: lower `ppo.learning_rate`. Rising with the score: "
+        f"the rewards outweigh the teacher, so raise `ppo.teacher.coef`. {reported('teacher_kl_rises')} Below −0.1 on average: it is noise, so raise "
+        "`ppo.batch_size`.",
+        unit="nats",
+        chart=Chart("Reverse KL to the teacher", 52, "training"),
+    ),
+    Metric(
+        "ppo",
         "objective/kl_coef",
         "KL coefficient",
         "β of this iteration",

@@ -18,7 +18,7 @@ from trainer.models.backbone import Backbone
 from trainer.models.folders import located
 from trainer.models.frozen import freeze
 from trainer.models.gradient_checkpointing import recompute_layers
-from trainer.models.heads import Model, ValueHead, compute_in, store_as_computed
+from trainer.models.heads import Model, ValueHead, compute_in, output_in_float32, store_as_computed
 from trainer.models.loading import FreshHead, load_policy, load_reward_model, new_policy, new_reward_model, set_fresh
 from trainer.models.members import forget_members, members_of, set_levels, with_members
 from trainer.models.offload import place_frozen
@@ -118,10 +118,10 @@ class WholeModelBuilder:
         self.shard = shard
 
     def new(self, tokenizer: Tokenizer, seed: int, use: WeightUse) -> Model:
-        return self._ready(new_policy(self.spec, tokenizer, seed, self._dtype(use)), use)
+        return self._ready(_with_output(new_policy(self.spec, tokenizer, seed, self._dtype(use)), self.spec), use)
 
     def policy(self, part: str, start: Start, use: WeightUse, saved: Path | None = None) -> Model:
-        return self._ready(load_policy(saved or start, self._dtype(use)), use)
+        return self._ready(_with_output(load_policy(saved or start, self._dtype(use)), self.spec), use)
 
     def scorer(
         self,
@@ -234,6 +234,7 @@ class AdapterBuilder:
             dtype = dtype_of(self.spec)
             options = quantization_options(self.spec, dtype, self.device)
             model = load(source, dtype, **options)
+            model = _with_output(model, self.spec) if load is load_policy else model
             model = _run_as(self.runtime, model if options else model.to(self.device))
             self._backbones[key] = Backbone(model, where, self.lora, self.spec.gradient_checkpointing)
         return self._backbones[key], first
@@ -275,6 +276,11 @@ def new_value_head(policy: Model, critic: CriticSpec) -> ValueHead:
     """A new head on the policy's trunk, with the bins or the units that the section asks for."""
     head: ValueHead = give_units(give_bins(ValueHead(policy), critic.classification), critic.normalization is not None)
     return head
+
+
+def _with_output(policy: Model, spec: ModelSpec) -> Model:
+    """The policy with the output layer that `model.output_layer` asks for."""
+    return policy if spec.output_layer == "dtype" else output_in_float32(policy)
 
 
 def _run_as(runtime: RuntimeSpec, model: Model) -> Model:

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
+from trainer.errors import ModelError
 from trainer.models.members import levelled, members_of
 from trainer.models.value_bins import bin_values, bins_of
 from trainer.models.value_heads import heads_of
@@ -28,18 +29,47 @@ def compute_in(model: Model, dtype: torch.dtype) -> Model:
     return model
 
 
+class Float32Output(nn.Linear):
+    """An output layer that multiplies in float32 at least, also under autocast (MiniMax 2025, arXiv 2506.13585, §3.2).
+
+    Logits in bfloat16 have 8 bits, so rounding moves a logit of 16 by up to 0.06. The sampler and the trainer round sums that
+    were taken in another order.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        wide = torch.promote_types(self.weight.dtype, torch.float32)
+        with torch.autocast(input.device.type, enabled=False):
+            return F.linear(input.to(wide), self.weight.to(wide), None if self.bias is None else self.bias.to(wide))
+
+
+def output_in_float32(model: Model) -> Model:
+    """Let the model's output layer compute in float32, in place; return the model. Its weights keep their type.
+
+    Raises ModelError for an output layer that is no plain linear layer.
+    """
+    head = model.get_output_embeddings()
+    if type(head) not in (nn.Linear, Float32Output):
+        raise ModelError(
+            f'`model.output_layer` = "float32" needs a linear output layer, and this model has a {type(head).__name__}: leave it out.'
+        )
+    head.__class__ = Float32Output
+    return model
+
+
 def store_as_computed(model: Model, dtype: torch.dtype) -> Model:
     """Store the linear layers of a frozen model in `dtype`, the type in which autocast multiplies their weights.
 
     The model then computes the same bits as one that is trained under autocast. Embeddings, norms and the residual stream
-    keep their type, and so does a scalar head, which computes in float32. An output layer that is tied to the embedding
-    gets its own weights.
+    keep their type, and so does a head that computes in float32. Another output layer that is tied to the embedding gets its
+    own weights.
     """
     if dtype == torch.float32:
         return model
     tables = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
     for module in model.modules():
         if not isinstance(module, nn.Linear | Conv1D) or module is getattr(model, "score", None):
+            continue
+        if isinstance(module, Float32Output):
             continue
         for name, weight in module.named_parameters(recurse=False):
             if id(weight) in tables:

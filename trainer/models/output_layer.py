@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensor
 
-from trainer.models.heads import Model, autocast, head_logits
+from trainer.models.heads import Float32Output, Model, autocast, head_logits
 
 BUFFER_BYTES = 1 << 28
 """The most bytes of logits that are kept for the backward pass. A larger batch computes them twice, in chunks."""
@@ -59,6 +59,8 @@ def token_logprobs(
     with autocast(model):
         device = hidden_NH.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else head.weight.dtype
+    if isinstance(head, Float32Output):
+        dtype = torch.promote_types(head.weight.dtype, torch.float32)
     softcap = getattr(model.config, "final_logit_softcapping", None)
     options = LogitOptions(temperature, softcap, dtype, with_entropy, keep)
     logprobs_N, entropy_N = _FromHidden.apply(hidden_NH, head.weight, head.bias, targets_N, options)  # type: ignore[no-untyped-call]
@@ -66,11 +68,12 @@ def token_logprobs(
 
 
 def _is_plain(head: Any) -> bool:
-    """Whether `head` is an nn.Linear with its whole weights in memory, no hooks and its own `forward`.
+    """Whether `head` is an nn.Linear or a Float32Output with its whole weights in memory, no hooks and its own `forward`.
 
     Fake tensors count as weights in memory, because the preflight counts memory with them.
     """
-    hooked = type(head) is not nn.Linear or head._forward_hooks or head._forward_pre_hooks or "forward" in vars(head)
+    linear = type(head) in (nn.Linear, Float32Output)
+    hooked = not linear or head._forward_hooks or head._forward_pre_hooks or "forward" in vars(head)
     return not hooked and type(head.weight) in (nn.Parameter, Tensor, FakeTensor) and head.weight.device.type != "meta"
 
 

@@ -25,7 +25,7 @@ from trainer.rollout.batch import ScoredBatch, forward_in_parts
 from trainer.rollout.context import PPOContext
 from trainer.rollout.refill import differs
 from trainer.rollout.shaping import scaled_to_unit_variance, shaped_scores, shaped_tokens, token_rewards
-from trainer.spec import CriticHeadsSpec, PPOSpec
+from trainer.spec import CriticHeadsSpec, PPOSpec, TeacherSpec
 
 _GROUP_STD_EPS = 1e-4
 """Added to a group's standard deviation, as in TRL: equal scores give no advantage, and rounding no large one."""
@@ -119,7 +119,23 @@ def build_experience(
     if spec.advantage.normalize == "whiten":
         advantages_BR = masked_whiten(advantages_BR, mask_BR)
     found = Experience(scored, shaped_B, rewards_BR, values_BR, advantages_BR, returns_BR, heads)
-    return found if heads is None or spec.critic.heads is None else _by_disagreement(found, heads, spec.critic.heads)
+    if heads is not None and spec.critic.heads is not None:
+        found = _by_disagreement(found, heads, spec.critic.heads)
+    return found if spec.teacher is None else _with_teacher(found, spec.teacher)
+
+
+def _with_teacher(experience: Experience, spec: TeacherSpec) -> Experience:
+    """Add `coef`·Σₖ discountᵏ·(log π_teacher − log π_old) of the tokens from each one on to its advantage.
+
+    The discount 0 leaves the token's own log-ratio. Its expected product with ∇log π is −∇KL(π ‖ π_teacher) of the token's
+    distribution, with the states as constants. This is on-policy distillation as in GKD (Agarwal et al. 2024), which does not
+    differentiate the sampling. The discount 1 is the policy gradient of the KL of whole responses (Gu et al. 2023, MiniLLM).
+    """
+    kl_BR, mask_BR = experience.scored.teacher_kl_BR, experience.scored.batch.mask_BR
+    assert kl_BR is not None  # the models have the teacher that the spec names
+    log_ratios_BR = torch.where(mask_BR, -kl_BR, torch.zeros_like(kl_BR))
+    later_BR = rewards_to_go(log_ratios_BR, mask_BR, spec.discount) if spec.discount else log_ratios_BR
+    return replace(experience, advantages_BR=experience.advantages_BR + spec.coef * later_BR)
 
 
 def _by_disagreement(experience: Experience, heads: HeadValues, spec: CriticHeadsSpec) -> Experience:
@@ -137,6 +153,8 @@ def _by_disagreement(experience: Experience, heads: HeadValues, spec: CriticHead
 def _shaped(scored: ScoredBatch, spec: PPOSpec, scale: float) -> tuple[Tensor, Tensor | None]:
     """The shaped reward of each response's last token (B,), and of each token (B, R) if a reward is per token."""
     ends_B, tokens_BR, finished_B = scored.ends_B, scored.tokens_BR, scored.finished_B
+    if scored.is_unscored:
+        return ends_B, None
     if spec.advantage.bootstrap_truncated:  # the value after the cut replaces the score
         ends_B = torch.where(finished_B, ends_B, torch.zeros_like(ends_B))
     lengths_B, longest = scored.batch.completion_lengths_B, spec.max_new_tokens

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from trainer.events import TokenRow, finite
-from trainer.models.sequences import masked_sum
+from trainer.models.sequences import masked_mean, masked_sum
 from trainer.ppo.advantages import equal_groups, explained_variance
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import KLCoefficients
@@ -120,8 +120,8 @@ def experience_metrics(experience: Experience) -> dict[str, float]:
     count = len(scored.batch)
     finished = sum(response.finished for response in scored.responses)
     total = float(masked_sum(experience.rewards_BR, mask_BR)) / count
-    values = {
-        "objective/scores": float(scored.scores_B.mean()),
+    values = {} if scored.is_unscored else {"objective/scores": float(scored.scores_B.mean())}
+    values |= {
         "objective/kl": float(masked_sum(scored.kl_BR, mask_BR)) / count,
         "objective/rlhf_reward": total,
         "objective/non_score_reward": total - float(experience.shaped_B.mean()),
@@ -139,6 +139,8 @@ def experience_metrics(experience: Experience) -> dict[str, float]:
     if scored.initial_logprobs_BR is not None:
         drift_BR = scored.logprobs_BR - scored.initial_logprobs_BR
         values["objective/kl_initial"] = float(masked_sum(drift_BR, mask_BR)) / count
+    if (teacher_kl_BR := scored.teacher_kl_BR) is not None:
+        values["objective/teacher_kl"] = float(masked_mean(teacher_kl_BR, mask_BR))
     parts = {name: present(part) for name, part in scored.rewards.parts.items()}
     means = {f"reward/{name}": math.fsum(part) / len(part) for name, part in parts.items() if part}
     spreads = {name: [*filter(math.isfinite, one)] for name, one in scored.rewards.disagreement.items()}
@@ -171,8 +173,10 @@ def spread_metrics(scored: ScoredBatch, spec: PPOSpec, kl_coef: float, score_sca
     """The mean of the raw rewards, how far responses differ in them and in their KL penalty, and the groups without a difference.
 
     Both spreads are population standard deviations over responses, in the units of the raw rewards. If rewards are divided
-    by `score_scale`, the penalty is multiplied by it.
+    by `score_scale`, the penalty is multiplied by it. {} for a run without rewards.
     """
+    if scored.is_unscored:
+        return {}
     totals_B = scored.totals_B
     values = {
         "objective/raw_scores": float(totals_B.mean()),
@@ -202,6 +206,7 @@ def token_tables(result: UpdateResult, tokenizer: Tokenizer, spec: PPOSpec) -> l
         "advantage": experience.advantages_BR,
         "reward": experience.rewards_BR,
         "sampler_gap": scored.sampler_gap_BR,
+        "teacher_logprob": scored.teacher_logprobs_BR,
     }
     if last is not None:
         columns |= {"entropy": last.entropy_BR, "ratio": (last.logprobs_BR - last.old_logprobs_BR).exp()}

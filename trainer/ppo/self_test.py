@@ -68,11 +68,13 @@ def run_self_test(
 
     `references` are the stored answers on which the run's own reward model was normalised.
     """
-    with layerwise(context.models.reference), layerwise(context.models.reward_model):
+    models = context.models
+    with layerwise(models.reference), layerwise(models.reward_model), layerwise(models.teacher):
         sampled = _sampled(context, prompts)
         metrics = _check_policy(sampled, context, learners)
-        metrics |= _check_critic(sampled, context.models.critic, metrics)
+        metrics |= _check_critic(sampled, models.critic, metrics)
         metrics |= _check_reference(sampled, context)
+        metrics |= _check_teacher(sampled, context, metrics)
         metrics |= _check_reward_model(sampled, session, context, references, metrics)
     session.log("Self-test passed: " + ", ".join(f"{name} {value:.2g}" for name, value in metrics.items()) + ".")
 
@@ -93,6 +95,19 @@ def _check_critic(sampled: SelfTestBatch, critic: Model | None, before: dict[str
         return {}
     what, forward, batch = "the critic's values", partial(completion_values, critic), sampled.batch
     allowed = _measured(what, critic, forward, batch, batch.mask_BR)
+    return _worse(before, _check_padding(what, forward, batch, batch.mask_BR, allowed))
+
+
+def _check_teacher(sampled: SelfTestBatch, context: PPOContext, before: dict[str, float]) -> dict[str, float]:
+    teacher, batch = context.models.teacher, sampled.batch
+    if teacher is None:
+        return {}
+
+    def forward(part: Batch) -> Tensor:
+        return completion_logprobs(teacher, part, context.spec.temperature)[0]
+
+    what = "the teacher's log-probabilities"
+    allowed = _measured(what, teacher, forward, batch, batch.mask_BR)
     return _worse(before, _check_padding(what, forward, batch, batch.mask_BR, allowed))
 
 

@@ -59,9 +59,12 @@ def check_scorers(spec: JobSpec, inputs: ScoringInputs) -> Iterator[Finding]:
     unusable = set()
     for named in named_paths(spec):
         if named.is_model and named.pointer != "#/model/path" and _is_used(spec, named.pointer):
-            for found in _model(named, inputs, spec.reward_model.members):
+            found = list(_model(named, inputs, spec.reward_model.members))
+            if found:
                 unusable.add(named.pointer)
-                yield found
+            elif named.pointer == "#/ppo/teacher/path" and inputs.encoded is not None:
+                found = list(_context_of_teacher(named, spec, inputs.encoded))
+            yield from found
     for where, name, scorer in _scorers(spec):
         if not any(pointer.startswith(f"{where}/") for pointer in unusable):
             yield from _reported(where, _scorer(where, name, scorer, spec, inputs))
@@ -75,7 +78,10 @@ def named_scorers(spec: JobSpec, codec: Codec) -> NamedScorers:
     def reads_policy_tokens(path: str) -> bool:
         return local(path) is not None and same_vocabulary(load_tokenizer(path), codec.tokenizer)
 
-    return NamedScorers(_scorer_weights(spec), critic_start_path(spec, reads_policy_tokens))
+    teacher = spec.ppo.teacher if "ppo" in spec.stages else None
+    folder = None if teacher is None else local(teacher.path)
+    config = None if folder is None else config_of(folder)
+    return NamedScorers(_scorer_weights(spec), critic_start_path(spec, reads_policy_tokens), config)
 
 
 def _scorer_weights(spec: JobSpec) -> int:
@@ -164,6 +170,18 @@ def _check_members(path: str, members: int) -> None:
     levels = read_adapter(folder).levels if is_adapter(folder) else levels_of(load_config(path))
     if (len(levels) or 1) != members:
         raise ModelError(f"{path}: {mismatch(len(levels) or 1, members)}")
+
+
+def _context_of_teacher(named: NamedPath, spec: JobSpec, encoded: TokenizedData) -> Iterator[Finding]:
+    """An error for a teacher that cannot read the longest prompt with the longest response."""
+    context = getattr(load_config(named.value).get_text_config(), "max_position_embeddings", None)
+    prompts = [*encoded.prompts, *encoded.held_out_prompts]
+    response = max(spec.ppo.max_new_tokens, spec.evaluation.max_new_tokens or 0)
+    tokens = max((len(prompt.ids) for prompt in prompts), default=0) + response
+    if context is not None and tokens > context:
+        detail = f"The longest prompt and response together: {tokens} tokens, but the teacher's context is {context}."
+        fix = "Lower `data.max_prompt_tokens` or `ppo.max_new_tokens`."
+        yield finding("error", "context", named.pointer, detail, fix)
 
 
 def _check_tokens(path: str, codec: Codec) -> None:

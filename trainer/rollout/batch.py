@@ -54,6 +54,8 @@ class ScoredBatch:
     """|log π_old − log μ| of a token that rounding explains."""
     rows: Sequence[int] | None = None
     """Places of the responses in the batch as it was sampled; None: they are all of it."""
+    teacher_logprobs_BR: Tensor | None = None
+    """Under the teacher, at the sampling temperature; None without one."""
 
     def of(self, values: Sequence[T]) -> Sequence[T]:
         """The values of these responses, out of those of the batch as it was sampled."""
@@ -82,6 +84,7 @@ class ScoredBatch:
             scores_B=self.scores_B[rows_B],
             sampler_logprobs_BR=cut(self.sampler_logprobs_BR),
             rows=list(rows),
+            teacher_logprobs_BR=cut(self.teacher_logprobs_BR),
         )
 
     @property
@@ -100,6 +103,16 @@ class ScoredBatch:
     def kl_BR(self) -> Tensor:
         """k1 estimate of KL(π ‖ π_ref) at each token."""
         return self.logprobs_BR - self.reference_logprobs_BR
+
+    @property
+    def is_unscored(self) -> bool:
+        """Whether the policy learns from a teacher alone, so that no response has a score."""
+        return self.teacher_logprobs_BR is not None and not self.rewards.parts
+
+    @property
+    def teacher_kl_BR(self) -> Tensor | None:
+        """k1 estimate of the reverse KL to the teacher, KL(π_old ‖ π_teacher), at each token; None without a teacher."""
+        return None if self.teacher_logprobs_BR is None else self.logprobs_BR - self.teacher_logprobs_BR
 
     @property
     def finished_B(self) -> Tensor:
@@ -213,9 +226,11 @@ def score(
         old_BR, sampler_BR = sampler_BR, None
     elif policy_pass or len(rewards.complete) < len(batch):
         old_BR = response_logprobs(context, models.policy, batch, temperature)
-    initial_BR = None
+    initial_BR = teacher_BR = None
     if models.initial is not models.reference:
         initial_BR = response_logprobs(context, models.initial, batch, temperature)
+    if models.teacher is not None:
+        teacher_BR = response_logprobs(context, models.teacher, batch, temperature)
     return ScoredBatch(
         batch,
         responses,
@@ -229,6 +244,7 @@ def score(
         sampler_BR,
         correction_for(spec.rollout, age),
         _rounding(context),
+        teacher_logprobs_BR=teacher_BR,
     )
 
 

@@ -37,6 +37,8 @@ class PPOModels:
     sampler: Sampler = BUILT_IN
     pair: PairedExecutor = SEQUENTIAL
     """Runs the policy's and the critic's passes in turn or at the same time."""
+    teacher: Model | None = None
+    """The model of `ppo.teacher`, which never moves. PPO alone has it, with its evaluations."""
 
 
 @dataclass(frozen=True)

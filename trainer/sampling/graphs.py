@@ -19,7 +19,7 @@ from transformers.pytorch_utils import Conv1D
 
 from trainer.distributed.sharding import is_sharded
 from trainer.models import Model
-from trainer.models.heads import underlying
+from trainer.models.heads import Float32Output, underlying
 from trainer.sampling.cache import InPlaceCache, InPlaceLayer
 from trainer.sampling.decoding import Progress, Step, eager, takes_ready_masks
 from trainer.sampling.direct import steps as direct_steps
@@ -97,7 +97,7 @@ class Casts:
         self._places = [
             (module, name, weight, weight.detach().to(dtype))
             for module in underlying(model).modules()
-            for name, weight in (module._parameters.items() if isinstance(module, nn.Linear | Conv1D) else ())
+            for name, weight in (module._parameters.items() if _is_cast(module) else ())
             if id(weight) in trained and weight is not None
         ]
 
@@ -120,6 +120,11 @@ class Casts:
         finally:
             for module, name, weight, _ in self._places:
                 module._parameters[name] = weight
+
+
+def _is_cast(module: nn.Module) -> bool:
+    """Whether autocast multiplies in its own type in this layer. An output layer in float32 keeps its weights."""
+    return isinstance(module, nn.Linear | Conv1D) and not isinstance(module, Float32Output)
 
 
 Repeat = Callable[[], Tensor]

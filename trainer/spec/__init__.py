@@ -22,7 +22,7 @@ from trainer.spec.ppo_advantage import (
 from trainer.spec.ppo_correction import CorrectionSpec
 from trainer.spec.ppo_critics import CriticHeadsSpec
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
-from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
+from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec, TeacherSpec
 from trainer.spec.ppo_rollout import CurriculumSpec, RefillSpec, RolloutSpec
 from trainer.spec.rewards import (
     DEFAULT_MAX_MISSING,
@@ -116,6 +116,7 @@ __all__ = [
     "ShapingSpec",
     "SlurmSpec",
     "StageName",
+    "TeacherSpec",
     "TensorBoardTracker",
     "TokenizerSpec",
     "TrackingSpec",

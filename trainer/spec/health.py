@@ -76,6 +76,8 @@ class HealthSpec(Section):
     """`sampling/ratio/beyond_rounding` above the limit: on this share of the tokens the sampler computes something else than the policy. Not with `ppo.rollout.asynchronous`, where it is an older policy."""
     refill_short: HealthRule = _rule(0.1, 5)
     """`refill/shortfall` above the limit: `ppo.rollout.refill` finds too few prompts whose responses differ in their scores."""
+    teacher_kl_rises: HealthRule = _rule(1.5, 5)
+    """`objective/teacher_kl` above this multiple of its first value, and at least 0.05 nats above it: the policy moves away from its teacher."""
     not_finite: HealthRule = HealthRule(action="stop", limit=0.0)
     """A loss or gradient is NaN or infinite more often than the limit. The step is never taken. `stop` fails in the midst of the iteration and saves nothing more. `warn` skips the step, and `roll_back` returns to the best checkpoint."""
 

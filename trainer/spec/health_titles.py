@@ -24,6 +24,7 @@ RULE_TITLES: dict[str, str] = {
     "sampler_gap": "Sampler far from the policy",
     "sampler_differs": "Sampler computes something else",
     "refill_short": "Too few prompts that teach",
+    "teacher_kl_rises": "Policy moves away from its teacher",
     "not_finite": "Numbers not finite",
 }
 """By the name of the rule in `HealthSpec`."""

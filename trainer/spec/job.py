@@ -9,6 +9,7 @@ from trainer.spec.facts import ANYTIME, BETWEEN_STAGES, MAIN, MID_PPO, OWN_WIDGE
 from trainer.spec.health import HealthSpec
 from trainer.spec.model import ModelSpec
 from trainer.spec.ppo import PPOSpec
+from trainer.spec.ppo_reward import refuse_idle_without_rewards
 from trainer.spec.rewards import ModelReward, RewardSpec
 from trainer.spec.section import STAGES, Label, PositiveInt, Section, StageName
 from trainer.spec.stages import DPOSpec, EvaluationSpec, KTOSpec, RewardModelSpec, SFTSpec
@@ -168,7 +169,7 @@ class JobSpec(Section):
     ppo: Annotated[PPOSpec, Field(json_schema_extra=_with_auto)] = PPOSpec()
     """The policy's optimisation."""
     rewards: Annotated[tuple[RewardSpec, ...], Change("anytime", in_optimal_values=True), MAIN] = ()
-    """PPO maximises the weighted sum of these. Left out: the reward model trained in this run."""
+    """PPO maximises the weighted sum of these. Left out: the reward model trained in this run; without one too, PPO learns from `ppo.teacher` alone."""
     evaluation: Annotated[EvaluationSpec, ANYTIME] = EvaluationSpec()
     """The comparison at the end, and in the loop."""
     health: Annotated[HealthSpec, ANYTIME] = HealthSpec()
@@ -197,6 +198,7 @@ class JobSpec(Section):
         refused = {
             "`model.lora`: one frozen backbone is small already": self.model.lora is not None,
             '`model.trained_weights` = "bfloat16"': self.model.trained_weights == "bfloat16",
+            '`model.output_layer` = "float32"': self.model.output_layer == "float32",
             "`runtime.offload_frozen`": self.runtime.offload_frozen,
             '`ppo.critic.kind` = "value_head"': ppo is not None and ppo.has_value_head,
             '`ppo.critic.train` = "adapters"': ppo is not None and ppo.critic.train == "adapters",
@@ -272,8 +274,8 @@ class JobSpec(Section):
             raise ValueError("`rewards` names a model without `path`, but `stages` trains none")
         if "ppo" not in self.stages:
             return self
-        if not self.rewards and "reward_model" not in self.stages:
-            raise ValueError("`stages` names 'ppo': it needs `rewards`, or \"reward_model\" in `stages`")
+        if not self.scoring:
+            refuse_idle_without_rewards(self.ppo)
         if self.ppo.critic.initial == "reward_model" and not any(isinstance(one, ModelReward) for one in self.scoring):
             raise ValueError('`ppo.critic.initial` = "reward_model": this run has no reward model')
         if self.model.lora is not None and self.ppo.reference.path is not None and self.ppo.reference.update != "fixed":
@@ -331,6 +333,11 @@ class JobSpec(Section):
     def _engine_samples_evaluations(self) -> "JobSpec":
         if "ppo" in self.stages:
             self.ppo.rollout.refuse_temperature("evaluation.temperature", self.evaluation.temperature)
+        if "ppo" in self.stages and self.ppo.rollout.engine == "vllm" and self.model.output_layer == "float32":
+            raise ValueError(
+                '`model.output_layer` = "float32" with `ppo.rollout.engine` = "vllm": vLLM computes its logits in its own type, so '
+                'only the trainer would change. Leave it out, or set the engine to "built_in"'
+            )
         return self
 
     @model_validator(mode="after")

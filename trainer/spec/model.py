@@ -48,6 +48,8 @@ class ModelSpec(Section):
     """How to train the tokenizer of a model made from `config`."""
     dtype: Annotated[Literal["auto", "float32", "bfloat16"], ANYTIME] = "auto"
     """Type in which forward passes compute. It is also the type in which frozen models store their linear layers and a backbone under adapters all of its weights. "auto" is bfloat16 on a GPU that has it, and float32 elsewhere; a run keeps the type it began with."""
+    output_layer: Annotated[Literal["dtype", "float32"], ANYTIME] = "dtype"
+    """Type in which the output layer of policies and references computes the logits. `dtype`: that of `dtype`. `float32`: from hidden states in bfloat16, logits in float32, when sampling and in training. Log-probabilities of the sampler and of the trainer then lie closer together (MiniMax 2025, arXiv 2506.13585, §3.2). Logits take twice the memory, and their products are slower."""
     tf32: Annotated[bool, ANYTIME] = False
     """On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off by default, because a spec that sets float32 expects its precision. bfloat16 is faster still."""
     trained_weights: Literal["float32", "bfloat16"] = "float32"
@@ -111,6 +113,12 @@ class ModelSpec(Section):
             self.lora.refuse_idle(["merge"], "with `quantization`: nothing can be merged into such a backbone")
         if self.lora is not None and self.config is not None:
             raise ValueError("`lora` adapts a pretrained model: it needs `path`, not `config`")
+        return self
+
+    @model_validator(mode="after")
+    def _output_layer_has_an_effect(self) -> "ModelSpec":
+        if self.dtype == "float32":
+            self.refuse_idle(["output_layer"], 'with `dtype` = "float32", in which it computes already')
         return self
 
     @model_validator(mode="after")

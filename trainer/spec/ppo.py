@@ -13,7 +13,7 @@ from trainer.spec.nulls import is_null
 from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec, ValuePretrainingSpec
 from trainer.spec.ppo_critics import refuse_unfit_heads
 from trainer.spec.ppo_loss import LOSS_KINDS, GuardsSpec, PolicyLossSpec, PtxSpec
-from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
+from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec, TeacherSpec
 from trainer.spec.ppo_rollout import CurriculumSpec, RolloutSpec
 from trainer.spec.rewards import RewardSpec
 from trainer.spec.section import AdaptiveSchedule, Countable, LearningRate, Positive, PositiveInt, Section
@@ -109,6 +109,8 @@ class PPOSpec(OptimizerSpec):
     """The KL penalty that holds the policy near the reference."""
     reference: ReferenceSpec = ReferenceSpec()
     """The policy that the KL is measured against."""
+    teacher: Annotated[TeacherSpec | None, MID_STAGE] = None
+    """On-policy distillation from a teacher. Left out: none. Without `rewards` the teacher's part is the whole advantage."""
     shaping: Annotated[ShapingSpec, MID_STAGE] = ShapingSpec()
     """How a score becomes a reward."""
     guards: Annotated[GuardsSpec, MID_STAGE] = GuardsSpec()
@@ -251,6 +253,11 @@ class PPOSpec(OptimizerSpec):
             raise ValueError(f"`rollout.importance_cap` has no effect with {named}")
         if not traits.per_token:
             self.rollout.refuse_idle(["correction"], f"with {named}")
+        if self.teacher is not None and traits.check_advantage is not None:
+            raise ValueError(
+                f"`teacher` with {named}: this loss fits whole responses to their scores, so the log-ratios of single tokens "
+                "would have the wrong gradient. Set another `policy_loss.kind`"
+            )
 
     def _correction_fits(self) -> None:
         """Raise ValueError for a ratio to the sampler where the loss has no such ratio, or where its gradient is wrong."""
@@ -394,11 +401,12 @@ class PPOSpec(OptimizerSpec):
     def update_gives_old_logprobs(self, iteration: int) -> bool:
         """Whether iteration `iteration` (0-based) takes π_old from the forward pass of its one optimizer step.
 
-        A KL in the reward needs π_old before that step, and so does a warm-up, in which the policy makes no pass.
+        A KL in the reward and a teacher need π_old before that step, and so does a warm-up, in which the policy makes no pass.
         """
         one_step = self.epochs == 1 and self.minibatches == 1
         recomputed = self.rollout.logprobs == "recomputed"
-        return one_step and recomputed and not self.kl.in_reward and not self.only_critic_learns(iteration)
+        needed_before = self.kl.in_reward or self.teacher is not None or self.only_critic_learns(iteration)
+        return one_step and recomputed and not needed_before
 
     def only_critic_learns(self, iteration: int) -> bool:
         """Whether iteration `iteration` (0-based) belongs to the critic's warm-up."""

@@ -1,11 +1,11 @@
-"""PPO: the reward that is optimised, made from the score of a response and the KL to the reference policy."""
+"""PPO: the reward that is optimised, made from the score of a response and the KL to the reference policy or a teacher."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, LiveKnob, Names
-from trainer.spec.section import Countable, NonNegative, Path, Positive, PositiveInt, Section
+from trainer.spec.section import Countable, Fraction, NonNegative, Path, Positive, PositiveInt, Section
 
 if TYPE_CHECKING:
     from trainer.spec.ppo import PPOSpec
@@ -113,6 +113,39 @@ class ReferenceSpec(Section):
         if self.update != "ema":
             self.refuse_idle(["decay"], f'with `update` = "{self.update}"')
         return self
+
+
+class TeacherSpec(Section):
+    """On-policy distillation: reverse KL to a teacher on the policy's own responses (GKD, arXiv 2306.13649, and MiniLLM, arXiv 2306.08543). Each token gets `coef`·(log π_teacher − log π_old) as advantage, beside that of the rewards or alone."""
+
+    path: Annotated[Path, Names("policy")]
+    """Hub id, folder or checkpoint of the teacher, a causal language model with the policy's tokenizer. It may be larger and of another architecture."""
+    coef: Positive = 1.0
+    """Weight of the teacher's part of the advantage, in nats. It is added after the advantage of the rewards is normalised."""
+    discount: Fraction = 0.0
+    """Discount of the log-ratios of later tokens. 0: each token has its own log-ratio alone, whose expected gradient is that of the exact KL of the token's distribution (GKD). 1: all later ones too, for the gradient of the KL of whole responses (MiniLLM), with much more variance."""
+
+
+def refuse_idle_without_rewards(ppo: "PPOSpec") -> None:
+    """Raise ValueError for a run without rewards that has no teacher, or that sets fields which only a reward gives an effect."""
+    if ppo.teacher is None:
+        raise ValueError(
+            "`stages` names 'ppo': it needs `rewards`, \"reward_model\" in `stages`, or a teacher (`ppo.teacher`)"
+        )
+    why = "without `rewards`: the teacher's part is the whole advantage"
+    if (ppo.advantage.estimator, ppo.advantage.normalize) != ("sequence", "none"):
+        raise ValueError(
+            '`ppo.advantage` needs `estimator` = "sequence" and `normalize` = "none" without `rewards`: the teacher\'s part is '
+            "the whole advantage, so a critic has nothing to learn and a normalisation nothing to scale"
+        )
+    if ppo.kl.in_reward:
+        raise ValueError(
+            f'`ppo.kl.placement` = "reward" has no effect {why}. Set `ppo.kl.coef` = 0, or `ppo.kl.placement` = "loss" to stay '
+            "near the reference too"
+        )
+    ppo.advantage.refuse_idle(["gamma", "baseline"], why)
+    ppo.shaping.refuse_idle(type(ppo.shaping).model_fields, why)
+    ppo.refuse_idle(["positive_examples"], why)
 
 
 class ShapingSpec(Section):

@@ -143,6 +143,8 @@ class HeldOutResponses:
     """How many responses each reward, and a judge that scores, was asked about, and how many have no value."""
     passed: dict[str, float] = field(default_factory=dict)
     """pass@k by further responses, if it is asked for."""
+    teacher_kl: list[float] = field(default_factory=list)
+    """The k1 estimate of the reverse KL to the teacher, summed over each response; empty without a teacher."""
 
 
 class Evaluation:
@@ -167,6 +169,8 @@ class Evaluation:
         self._counts = after.counts  # those of `initial` are asked again after a resume, and would count twice
         values = means(after.completions) | missing_figures(after.completions) | self.win_rates(before, after)
         values["sqrt_kl"] = max(0.0, values["kl"]) ** 0.5
+        if after.teacher_kl:
+            values["teacher_kl"] = math.fsum(after.teacher_kl) / sum(answer.tokens for answer in after.completions)
         return {f"eval/{name}": value for name, value in values.items()}
 
     def take_counts(self) -> dict[str, MissingCounts]:
@@ -195,6 +199,9 @@ class Evaluation:
             judged = judge_scores(self._held_out.judge, scored.answers)
             found.completions.extend(judged_completions(scored, judged))
             found.answers.extend(scored.answers)
+            if (teacher_kl_BR := scored.teacher_kl_BR) is not None:
+                mask_BR = scored.batch.mask_BR
+                found.teacher_kl.extend(torch.where(mask_BR, teacher_kl_BR, 0.0).sum(1).tolist())
             found.counts.update(together(found.counts, counts_of({**scored.rewards.parts, **asked_of(judged)})))
         if (verification := self._verification(context)) is not None:
             verified = verification.verify(policy, purpose)
@@ -221,6 +228,8 @@ class Evaluation:
     def _points(self, before: HeldOutResponses, after: HeldOutResponses) -> Sequence[float | None]:
         judge = self._held_out.judge
         sides = before.completions, after.completions
+        if judge is None and not self._context.models.rewards.members:
+            return []
         if judge is None:
             return points(*([c.score for c in side] for side in sides))
         if all(c.judge is not None or c.judge_missing is not None for side in sides for c in side):

@@ -91,6 +91,7 @@ class ModelFactory:
             self._rewards(own),
             own,
             self.session.world,
+            teacher=models.get("teacher"),
         )
 
     def evaluated_models(self) -> EvaluatedModels:

@@ -115,6 +115,8 @@ def _ppo(spec: JobSpec, critic_start: str | None) -> Iterator[PlannedModel]:
         yield PlannedModel("reference", "policy", "moving", reference.path or before)
     elif reference.path is not None:
         yield PlannedModel("reference", "policy", "frozen", reference.path)
+    if spec.ppo.teacher is not None:
+        yield PlannedModel("teacher", "policy", "frozen", spec.ppo.teacher.path)
     if scores_with_own_reward_model(spec, "ppo"):
         use: WeightUse = "frozen" if spec.ppo.online is None else "moving"
         yield _own_reward_model(spec, "reward_model", use, StageOutput("reward_model"))

@@ -20,7 +20,17 @@ LOOKED_AT = 200
 USED = 10
 """Most runs that the time of one stage is based on, the newest."""
 _OPTIMISED = ("batch_size", "micro_batch_size", "micro_batch_tokens", "optimizer", "offload_optimizer")
-_SAMPLED = ("samples_per_prompt", "epochs", "minibatches", "max_new_tokens", "rollout", "critic", "reference", "ptx")
+_SAMPLED = (
+    "samples_per_prompt",
+    "epochs",
+    "minibatches",
+    "max_new_tokens",
+    "rollout",
+    "critic",
+    "reference",
+    "teacher",
+    "ptx",
+)
 _OF_RUN = ("model", "runtime", "data.max_prompt_tokens", "data.max_completion_tokens", "data.chat_template")
 
 

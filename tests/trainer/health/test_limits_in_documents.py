@@ -28,6 +28,7 @@ IN_WORDS = {
     "objective/kl": "kl_blow_up",
     "val/eos_rate": "truncation",
     "policy/approxkl_avg": "approxkl_jump",
+    "objective/teacher_kl": "teacher_kl_rises",
 }
 """Rules that a metric's text names with a limit outside of the healthy range."""
 COUNTED = {"health/skipped_steps"}

@@ -1,7 +1,7 @@
 """Each rule on histories written by hand: fires at its step, and is silent on a healthy run."""
 
 import json
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
@@ -9,6 +9,7 @@ from trainer.health import HealthFinding, Monitor, gravest
 from trainer.health.changes import CHANGES, Change, suggested_values
 from trainer.health.rules import RULES
 from trainer.spec import HealthSpec, JobSpec, PPOSpec
+from trainer.spec.facts import fields_of
 
 HEALTHY = {
     "objective/kl": 4.0, "objective/scores": 0.5, "policy/entropy_avg": 2.0, "policy/clipfrac_avg": 0.1,
@@ -310,16 +311,41 @@ def test_changes_without_effect_are_not_suggested(ppo: dict[str, Any], rule: str
 
 def test_every_rule_of_the_spec_is_watched_and_names_real_fields() -> None:
     assert set(RULES) == set(CHANGES) == set(HealthSpec.model_fields) - {"enabled"}
+    known = {".".join(path) for path, _ in fields_of(JobSpec)}
     for rule in RULES.values():
         fields = [part for part in rule.suggestion.split("`") if part.startswith(("ppo.", "model.", "evaluation."))]
         assert fields
         for path in (*fields, *(change.field for changes in CHANGES.values() for change in changes)):
-            where: Any = JobSpec
-            for name in path.split("."):
-                where = where.model_fields[name].annotation
-                where = next(
-                    (one for one in get_args(where) if hasattr(one, "model_fields")), where
-                )  # an optional section
+            assert path in known
+
+
+def kls(*values: float) -> list[dict[str, float]]:
+    return [{"objective/teacher_kl": value} for value in values]
+
+
+def test_policy_that_leaves_its_teacher_is_found() -> None:
+    """From 0.4 the limit is 0.6 nats; a policy that begins as its teacher may be 0.05 nats away."""
+    taught = {"teacher": {"path": "t"}}
+    assert watch(monitor(taught), kls(0.4, *[0.59] * 9)) == []
+    assert watch(monitor(taught), kls(0.4, *[0.61] * 9)) == [("teacher_kl_rises", 6)]
+    assert watch(monitor(taught), kls(0.0, *[0.049] * 9)) == []
+    assert watch(monitor(taught), kls(-0.01, *[0.05] * 9)) == [("teacher_kl_rises", 6)]
+    assert watch(monitor(), kls(0.4, *[9.0] * 9)) == []
+
+
+def test_leaving_the_teacher_suggests_a_slower_rate() -> None:
+    ppo = {"teacher": {"path": "t"}, "learning_rate": 1e-3}
+    suggested = [(one.field, one.value) for one in suggested_values(_spec(**ppo), CHANGES["teacher_kl_rises"])]
+    assert suggested == [("ppo.learning_rate", 5e-4), ("ppo.teacher.coef", 2.0)]
+    alone = ppo | {"advantage": {"estimator": "sequence", "normalize": "none"}, "kl": {"coef": 0.0}}
+    spec = JobSpec.model_validate({"model": "m", "data": {"prompts": "p"}, "stages": ["ppo"], "ppo": alone})
+    assert [one.field for one in suggested_values(spec, CHANGES["teacher_kl_rises"])] == ["ppo.learning_rate"]
+
+
+def test_teacher_alone_may_lead_far_from_the_reference() -> None:
+    far = [{"objective/kl": 99.0}]
+    assert watch(monitor({"teacher": {"path": "t"}}), far) == [("kl_blow_up", 1)]
+    assert watch(monitor({"teacher": {"path": "t"}, "kl": {"coef": 0.0}}), far) == []
 
 
 def test_monitor_restored_from_state_keeps_its_history() -> None:

@@ -82,6 +82,7 @@ CASES: dict[str, dict[str, Any]] = {
         "critic": {"kind": "value_head"},
     },
     "rate that follows the kl": {"lr_schedule": "kl_adaptive", "adaptive_rate": {"target": 1e-6}},
+    "teacher": {"teacher": {"path": "unused", "coef": 0.5}, "epochs": 1, "minibatches": 1},
     "grpo": {
         "advantage": {"estimator": "sequence", "baseline": "group_mean", "normalize": "group_std"},
         "samples_per_prompt": 2,

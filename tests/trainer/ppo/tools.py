@@ -53,7 +53,8 @@ def cast_for(spec: PPOSpec) -> PPOModels:
         set_fresh(critic.score, 4)  # a head that has learnt: a fresh one sends no gradient into the trunk
     if critic is not None:
         give_heads(critic, spec.critic.count)
-    return PPOModels(policy, reference, reference, critic, scored_by(reward_model), reward_model)
+    teacher = None if spec.teacher is None else llama(6).requires_grad_(False)
+    return PPOModels(policy, reference, reference, critic, scored_by(reward_model), reward_model, teacher=teacher)
 
 
 def iterate(

@@ -26,7 +26,7 @@ from trainer.models.backbone import Backbone
 from trainer.models.builders import Head
 from trainer.models.frozen import freeze, own_parameters, refuse_too_many_layers
 from trainer.models.gradient_checkpointing import recompute_layers
-from trainer.models.heads import Model, compute_in, store_as_computed
+from trainer.models.heads import Model, compute_in, output_in_float32, store_as_computed
 from trainer.models.roles import Role
 from trainer.models.sequences import Batch
 from trainer.models.value_bins import give_bins
@@ -131,6 +131,7 @@ class Blueprint:
         self.frozen = lru_cache(maxsize=None)(self._frozen)
         self.own_weights = lru_cache(maxsize=None)(self._own_weights)
         self._critics: dict[str, Blueprint] = {}
+        self._teachers: dict[str, Blueprint] = {}
         self.parameters = lru_cache(maxsize=None)(self._parameters)
         self.frozen_bytes = lru_cache(maxsize=None)(self._frozen_bytes)
 
@@ -185,6 +186,13 @@ class Blueprint:
             self._critics[key] = found
         return self._critics[key]
 
+    def of_teacher(self, config: Any) -> "Blueprint":
+        """The blueprint of a frozen model of another architecture, held and computed in the types of this one."""
+        key = str(config.to_dict())
+        if key not in self._teachers:
+            self._teachers[key] = Blueprint(config, self.spec, self.device, self.packing)
+        return self._teachers[key]
+
     def _trained(self, head: Head) -> Model:
         """The model that is trained, or its adapter on a backbone."""
         lora, recompute = self.spec.lora, self.spec.gradient_checkpointing
@@ -217,6 +225,8 @@ class Blueprint:
         kind = AutoModelForCausalLM if head == "policy" else AutoModelForSequenceClassification
         with torch.device("meta"):
             model = kind.from_config(config, dtype=dtype).eval()  # type: ignore[no-untyped-call]
+        if head == "policy" and self.spec.output_layer == "float32":
+            output_in_float32(model)
         assume_packs(model, self.packing)
         return model
 

@@ -184,7 +184,7 @@ class Passes:
         self.training = lru_cache(maxsize=None)(self._training)
         self._forward_once = lru_cache(maxsize=None)(self._forward)
         self.sampling = lru_cache(maxsize=None)(self._sampling)
-        self._of_critic = lru_cache(maxsize=None)(type(self))
+        self._of_blueprint = lru_cache(maxsize=None)(type(self))
 
     def _training(self, what: Pass, shape: Shape) -> Training:
         def by_formula(widths: Widths) -> Training:
@@ -197,8 +197,11 @@ class Passes:
 
     def for_critic(self, critic: CriticSpec | None) -> "Passes":
         """The passes of a critic in which the parameters learn that the section names; the same for None."""
-        blueprint = self.blueprint.for_critic(critic)
-        return self if blueprint is self.blueprint else self._of_critic(blueprint)
+        return self.of(self.blueprint.for_critic(critic))
+
+    def of(self, blueprint: Blueprint) -> "Passes":
+        """The passes of another model of the run."""
+        return self if blueprint is self.blueprint else self._of_blueprint(blueprint)
 
     def forward(self, what: Pass, trained: bool, shape: Shape) -> int:
         """Peak of a forward pass without gradients. A frozen copy that equals the trained model is not counted again."""

@@ -24,7 +24,14 @@ from trainer.optim.micro_batches import BatchLimits
 from trainer.preflight.memory import shapes
 from trainer.preflight.memory.passes import Pass, Passes, Training, head_of
 from trainer.preflight.memory.processes import Learning, Processes, available, gathered_for_training, gathered_whole
-from trainer.preflight.memory.residents import NO_SCORERS, NamedScorers, forward_pass, planned_in, resident
+from trainer.preflight.memory.residents import (
+    NO_SCORERS,
+    NamedScorers,
+    blueprint_of,
+    forward_pass,
+    planned_in,
+    resident,
+)
 from trainer.preflight.memory.shapes import Level, Responses, Shape
 from trainer.preflight.report import Phase, PhaseMemory
 from trainer.preflight.workload import Sizes
@@ -234,11 +241,16 @@ class Phases:
     def _forwards(self, phase: Phase, shape_at: ShapeAt, level: Level) -> Parts:
         """Passes without gradients, one model after the other. The low level is the expected one scaled by tokens."""
         models = planned_in(self.spec, phase, self.scorers)
-        asked = {(self.passes.for_critic(model.critic), *forward_pass(model)) for model in models}
+        blueprints = [blueprint_of(model, self.blueprint, self.scorers) for model in models]
+        asked = {(self.passes.of(own), *forward_pass(model)) for model, own in zip(models, blueprints, strict=True)}
         shape = shape_at("expected" if level == "low" else level)
         counted = max(passes.forward(what, as_trained, shape) for passes, what, as_trained in asked)
         activations = counted if level != "low" else int(counted * shape_at("low").tokens / shape.tokens)
-        return {"activations": activations} | self._gathered([model.head for model in models])
+        parts = {"activations": activations} | self._gathered([model.head for model in models])
+        if self.processes.sharded:
+            wholes = [gathered_whole(own, model.head) for model, own in zip(models, blueprints, strict=True)]
+            parts["gathered"] = max(parts["gathered"], *wholes)
+        return parts
 
     def _update(self, level: Level) -> Parts:
         ppo, apart = self.spec.ppo, self.spec.ppo.critic_learns_apart

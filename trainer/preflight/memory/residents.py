@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.passes import Pass
@@ -13,15 +14,24 @@ from trainer.stages.model_plan import PlannedModel, StageOutput, offloads_frozen
 
 @dataclass(frozen=True)
 class NamedScorers:
-    """The models that the rewards and judges of a spec name by path. Each process loads all of them."""
+    """The models that the rewards and judges of a spec name by path, and its teacher. Each process loads all of them."""
 
     weights: int = 0
     """Bytes of their weights."""
     critic_start: str | None = None
     """The one that a separate critic starts from, if any."""
+    teacher: Any = None
+    """The transformers configuration of `ppo.teacher`; None without one, or if it is not on this machine."""
 
 
 NO_SCORERS = NamedScorers()
+
+
+def blueprint_of(model: PlannedModel, own: Blueprint, scorers: NamedScorers) -> Blueprint:
+    """The blueprint of a model of the plan: `own`, the policy's, for all but a teacher, which may have another architecture."""
+    if model.part != "teacher" or scorers.teacher is None:
+        return own.for_critic(model.critic)
+    return own.of_teacher(scorers.teacher)
 
 
 @dataclass(frozen=True)
@@ -113,7 +123,7 @@ class _Stage:
             return own.own_bytes(model.head) + self._own_backbone(model, own)
         if model.use == "moving":
             return 4 * self.blueprint.parameters(model.head)
-        return self.blueprint.frozen_bytes(model.head)
+        return blueprint_of(model, self.blueprint, self.scorers).frozen_bytes(model.head)
 
     def _own_backbone(self, model: PlannedModel, own: Blueprint) -> int:
         """The backbone of a critic with adapters of its own beside whole models."""
@@ -125,13 +135,22 @@ class _Stage:
         """Adapters, and a backbone for each start or for each model."""
         lora = self.blueprint.spec.lora
         assert lora is not None  # the caller has looked
-        backbones = len({self._backbone(model) for model in models}) if lora.share_backbone else len(models)
+        apart = [model for model in models if model.part == "teacher"]
+        own = [model for model in models if model.part != "teacher"]
+        starts = {self._backbone(model) for model in own}
+        backbones = len(starts) if lora.share_backbone else len(own)
+        shared = starts if lora.share_backbone else set()
+        teachers = sum(
+            blueprint_of(model, self.blueprint, self.scorers).frozen_bytes("policy")
+            for model in apart
+            if self._backbone(model) not in shared
+        )
         adapters = sum(
             self.blueprint.for_critic(model.own_parts).own_bytes(model.head)
             for model in models
             if self._has_adapter(model)
         )
-        return backbones * self.blueprint.frozen_bytes("policy") + adapters + self._scorer_weights()
+        return backbones * self.blueprint.frozen_bytes("policy") + teachers + adapters + self._scorer_weights()
 
     def _backbone(self, model: PlannedModel) -> str | StageOutput | None:
         """An earlier stage's adapter is merged into its backbone, except into a quantized one."""

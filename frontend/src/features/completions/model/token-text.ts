@@ -36,6 +36,7 @@ const FACTS: readonly [string, (token: TokenRow) => number | null | undefined][]
   ["log π_old − log π_sampler", (token) => token.sampler_gap],
   ["log π", (token) => token.logprob],
   ["log π_ref", (token) => token.reference_logprob],
+  ["log π_teacher", (token) => token.teacher_logprob],
   ["Probability", (token) => (typeof token.logprob === "number" ? Math.exp(token.logprob) : null)],
 ];
 
