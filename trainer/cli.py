@@ -206,7 +206,19 @@ def _report(arguments: argparse.Namespace) -> Report:
     from trainer.preflight.check import CheckOptions, check
 
     memory = None if arguments.device_memory is None else parse_bytes(arguments.device_memory)
-    return check(spec, CheckOptions(memory, arguments.ask_endpoints, arguments.elsewhere))
+    report = check(spec, CheckOptions(memory, arguments.ask_endpoints, arguments.elsewhere))
+    return _with_trial(spec, report) if arguments.trial_step and not report.errors() else report
+
+
+def _with_trial(spec: JobSpec, report: Report) -> Report:
+    """The report with a measured trial step, or with a finding why there is none."""
+    from trainer.run.trial_step import no_trial, trial_findings, trial_steps
+
+    try:
+        trial = trial_steps(spec)
+    except TrainerError as error:
+        return report.with_findings([no_trial(error)])
+    return report.model_copy(update={"trial": trial}).with_findings(trial_findings(spec, trial))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -298,6 +310,11 @@ def _add_check(commands: Any) -> None:
         action="store_true",
         help="the run is for another machine: a GPU or weights that are missing here are warnings, and this machine's memory is "
         "not compared",
+    )
+    check.add_argument(
+        "--trial-step",
+        action="store_true",
+        help="load the model, take the first PPO iteration at several learning rates, and report how far each moves the policy",
     )
     check.add_argument("--nice", type=int, default=0, help="niceness of the process, up to 19")
     allowed_paths.add_option_to(check)

@@ -2076,6 +2076,10 @@ class Preset(TypedDict):
     """When to use it, and what its settings are for."""
     replace: list[str]
     """Fields of the spec with placeholder values. Replace them by your own model, datasets and rewards."""
+    models: list[str]
+    """Fields of `model`. A job that the preset suits has one of them: `path`, a model to load, or `config`, a new one."""
+    rewards: list[str]
+    """Types of rewards. A job that the preset suits has no other; `model` is also that of a job without `rewards`."""
     spec: dict[str, Any]
     """The body of `POST /v1/jobs`, after the fields in `replace` are set. Missing fields have their default."""
 

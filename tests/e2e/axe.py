@@ -7,18 +7,24 @@ from playwright.sync_api import Page
 
 AXE = Path(__file__).parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 ALL = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+# Chromium without a window sometimes stops drawing until the page changes, so the wait for two frames is bounded.
+_DRAWN = """Promise.race([
+        new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+        new Promise((done) => setTimeout(done, 2000)),
+    ])"""
 _RUN = """async ({ rules, within }) => {
     // Axe counts a control that the header covers in part as a small one.
     if (!within) scrollTo(0, 0);
     // Wait until colours have stopped changing. Even a reduced motion takes a moment.
-    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    await DRAWN;
     const changing = document.getAnimations().filter((one) => one instanceof CSSTransition);
-    await Promise.allSettled(changing.map((one) => one.finished));
+    const later = new Promise((done) => setTimeout(done, 5000));
+    await Promise.race([Promise.allSettled(changing.map((one) => one.finished)), later]);
     const { violations } = await axe.run(within ?? document, { runOnly: rules, resultTypes: ["violations"] });
     return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(" ")}`));
-}"""
+}""".replace("DRAWN", _DRAWN)
 _UNSEEN = """async () => {
-    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    await DRAWN;
     const shown = [...document.querySelectorAll("header, header *, main, main *")].filter((one) => {
         const { width, height } = one.getBoundingClientRect();
         return width > 1 && height > 1 && !one.closest(".visually-hidden, thead");
@@ -49,7 +55,7 @@ _UNSEEN = """async () => {
     ].map(([what, one]) => `${what}: ${one.outerHTML.slice(0, 120)}`);
     if (document.documentElement.scrollWidth > innerWidth) found.push("The page scrolls sideways.");
     return found;
-}"""
+}""".replace("DRAWN", _DRAWN)
 
 _UNREAD = """() => {
     const shown = (selector, root = document) => [...root.querySelectorAll(selector)].filter((one) => one.checkVisibility());

@@ -60,3 +60,17 @@ def test_job_is_what_the_form_showed_and_unreadable_text_blocks(new_page: NewPag
     assert clone["spec"]["ppo"]["critic"]["value_clip_range"] is None
     for job in (made, clone):
         client.cancel_job(job["id"])
+
+
+def test_form_offers_settings_for_what_the_job_contains(new_page: NewPage) -> None:
+    page = new_page()
+    given = {"model.path": "some/model", "rewards": [{"type": "exact_match"}], "stages": ["ppo"], "ppo.kl.coef": 0.1}
+    page.goto(f"/jobs/new?set={quote(json.dumps(given))}")
+    offer = page.get_by_text("For this model and these rewards there are settings: After SFT, with a verifiable reward")
+    offer.click()
+    expect(page.get_by_text("ppo.kl.coef = 0.02, now 0.1")).to_be_visible()
+    page.get_by_role("button", name=re.compile("^Use [0-9]+ settings")).click()
+    expect(page.get_by_text("The settings are those of “After SFT, with a verifiable reward”.")).to_be_visible()
+    expect(page.locator("#field-ppo-learning_rate")).to_have_value("0.00001")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("ppo.kl.coef = 0.02, now 0.1")).to_be_attached()

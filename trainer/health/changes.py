@@ -61,6 +61,7 @@ CHANGES: dict[str, tuple[Change, ...]] = {
         Change("ppo.critic.learning_rate", factor=2),
         _HALF_RATE,
     ),
+    "returns_outside_bins": (),
 }
 """By rule. `kl_outweighs_reward` computes its value from the metrics of the step."""
 

@@ -291,6 +291,12 @@ RULES: dict[str, Rule] = {
         "the returns, or the critic, jumped",
         "Lower `ppo.critic.learning_rate`, or bound the scores with `ppo.shaping.clip`.",
     ),
+    "returns_outside_bins": Rule(
+        _above("val/returns_outside_bins"),
+        "the critic takes these returns for the nearest end of its range",
+        "Widen `low` and `high` of `ppo.critic.classification` to the range of the shaped scores, or bound the scores with `ppo.shaping.clip`. "
+        "The range is fixed for a run, so begin a new one.",
+    ),
     "sampler_gap": Rule(
         _above("sampling/ratio/outside"),
         "the responses are those of another policy, and the loss takes them for its own",

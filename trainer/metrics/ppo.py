@@ -296,7 +296,7 @@ PPO = [
         "share of tokens whose return is below `low` or above `high`",
         "How many of the critic's targets lie outside of the range of `ppo.critic.classification`, and are learned as its nearest end.",
         advice="Above 0: the critic cannot foresee these returns. Widen `ppo.critic.classification.low` and `.high`, or bound the "
-        "scores with `ppo.shaping.clip`.",
+        f"scores with `ppo.shaping.clip`. {reported('returns_outside_bins')}",
         unit="share",
     ),
     Metric(

@@ -53,7 +53,7 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
         with producer.sample_ahead(index, loop.total_steps):  # no effect unless `ppo.rollout.asynchronous`
             # score
             policy_pass = stage.needs_policy_pass(turn, rollout.rows)
-            scored = score(context, rollout.prompts, rollout.responses, policy_pass=policy_pass)
+            scored = score(context, rollout.prompts, rollout.responses, policy_pass=policy_pass, age=rollout.age)
             learned = learnable(scored, spec, state.optimal_values_at(rollout.rows))
             metrics |= stage.missing_metrics(scored, learned, index)
             result, coefficients = None, state.kl_coefficients(spec, iteration)

@@ -73,12 +73,12 @@ def check(spec: JobSpec, options: CheckOptions | None = None) -> Report:
     draft.findings += check_scorers(spec, inputs)
     draft.findings += _tracker_findings(spec)
     return Report(
-        findings=sorted([*found.findings, *draft.findings], key=lambda f: ("error", "warning", "info").index(f.level)),
+        findings=[],
         datasets=draft.datasets,
         model=None if found.blueprint is None else own_model.describe(found.blueprint),
         stages=draft.stages,
         memory=draft.memory,
-    )
+    ).with_findings([*found.findings, *draft.findings])
 
 
 def _tracker_findings(spec: JobSpec) -> Iterator[Finding]:

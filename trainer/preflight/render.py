@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from trainer.errors import SpecError
-from trainer.preflight.report import Finding, MemoryReport, Report
+from trainer.preflight.report import Finding, MemoryReport, Report, TrialReport
 
 _WIDTH = 96
 _PARTS = ("weights", "optimizer", "gradients", "activations", "kv_cache", "gathered")
@@ -13,7 +13,14 @@ _PARTS = ("weights", "optimizer", "gradients", "activations", "kv_cache", "gathe
 
 def render(report: Report) -> str:
     """The whole report, the verdict last."""
-    blocks = [_model(report), _datasets(report), _stages(report), _memory(report.memory), _findings(report.findings)]
+    blocks = [
+        _model(report),
+        _datasets(report),
+        _stages(report),
+        _memory(report.memory),
+        _trial(report.trial),
+        _findings(report.findings),
+    ]
     lines = [line for block in blocks if (found := list(block)) for line in (*found, "")]
     return "\n".join([*lines, _verdict(report)])
 
@@ -67,6 +74,24 @@ def _memory(memory: MemoryReport | None) -> Iterator[str]:
     for suggestion in memory.suggestions:
         verdict = "fits" if suggestion.fits else "not enough yet"
         yield f"  try {suggestion.change}: {show_bytes(suggestion.expected)}, {verdict}"
+
+
+def _trial(trial: TrialReport | None) -> Iterator[str]:
+    if trial is None:
+        return
+    yield from _table(
+        [
+            ("Trial step", "KL per token", ""),
+            *(
+                (
+                    f"{step.learning_rate:g}",
+                    "not finite" if step.kl is None else f"{step.kl:.2g}",
+                    "ppo.learning_rate" if step.learning_rate == trial.rate else "",
+                )
+                for step in trial.steps
+            ),
+        ]
+    )
 
 
 def _findings(findings: Sequence[Finding]) -> Iterator[str]:

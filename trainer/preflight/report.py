@@ -9,6 +9,8 @@ from trainer.errors import DataError, ModelError, OutOfMemory, SpecError, Traine
 from trainer.spec import StageName
 
 Level = Literal["error", "warning", "info"]
+LEVELS: tuple[Level, ...] = ("error", "warning", "info")
+"""The gravest first."""
 Area = Literal["spec", "data", "model", "memory"]
 Phase = Literal["sft", "reward_model", "dpo", "kto", "ppo_rollout", "ppo_score", "ppo_update", "evaluation"]
 _ERRORS: dict[Area, type[TrainerError]] = {
@@ -162,6 +164,30 @@ class MemoryReport(_Part):
         return max(self.phases, key=lambda phase: phase.expected)
 
 
+class TrialStep(_Part):
+    """One PPO iteration on the run's first batch, at one learning rate."""
+
+    learning_rate: float
+    """The rate of all its optimizer steps."""
+    kl: float | None
+    """KL(π_old ‖ π) after it, in nats per token; None: a number was not finite."""
+
+
+class TrialReport(_Part):
+    """How far learning rates move the policy in one PPO iteration, measured."""
+
+    steps: list[TrialStep]
+    """By learning rate, the lowest first."""
+    responses: int
+    """Responses of the first batch that each step learned from."""
+    rate: float
+    """`ppo.learning_rate` of the spec."""
+    target: float
+    """`ppo.adaptive_rate.target`, in nats per token."""
+    before: StageName | None = None
+    """The stage of the run that trains the policy before PPO. The trial used the weights before it."""
+
+
 class Report(_Part):
     """The result of a check without training."""
 
@@ -170,6 +196,8 @@ class Report(_Part):
     model: ModelReport | None = None
     stages: list[StageEstimate] = []
     memory: MemoryReport | None = None
+    trial: TrialReport | None = None
+    """Only where it was asked for."""
 
     @classmethod
     def of_invalid_spec(cls, problems: Sequence[tuple[str, str]]) -> "Report":
@@ -180,6 +208,11 @@ class Report(_Part):
                 for pointer, detail in problems
             ]
         )
+
+    def with_findings(self, further: Iterable[Finding]) -> "Report":
+        """The report with more findings, the gravest first."""
+        found = sorted([*self.findings, *further], key=lambda finding: LEVELS.index(finding.level))
+        return self.model_copy(update={"findings": found})
 
     def errors(self) -> list[Finding]:
         return [finding for finding in self.findings if finding.level == "error"]

@@ -189,12 +189,15 @@ def score(
     responses: list[Response],
     temperature: float | None = None,
     policy_pass: bool = True,
+    age: int = 0,
 ) -> ScoredBatch:
     """Score responses with the run's rewards, and compute their log-probabilities.
 
     Without `policy_pass` the policy makes no forward pass here: the update's own pass computes log π_old. It is made
     nevertheless if a response has no value, because the update does not see that one. Raises RewardError for an error of
     a reward that ends the run.
+
+    `age`: steps that the policy has taken since it sampled the responses.
     """
     began = time.perf_counter()
     models, spec, codec = context.models, context.spec, context.codec
@@ -223,7 +226,7 @@ def score(
         with_missing_eos(rewards, answers, spec.shaping).to(reference_BR),
         {"time/score": time.perf_counter() - began},
         sampler_BR,
-        correction_for(spec.rollout),
+        correction_for(spec.rollout, age),
         _rounding(context),
     )
 

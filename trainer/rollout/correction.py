@@ -25,7 +25,7 @@ class CorrectedTokens(NamedTuple):
     """The terms that a correction adds to a policy loss, for tokens (B, R)."""
 
     denominator_BR: Tensor
-    """Log-probabilities below π in the loss's ratio: π_old's or, with a bypass, μ's."""
+    """Log-probabilities below π in the loss's ratio: π_old's, with a bypass μ's, or an interpolation between μ and π."""
     weights_BR: Tensor | float
     """The constant that multiplies the loss of each token and its KL in the loss."""
     kept_BR: Tensor | float
@@ -35,9 +35,12 @@ class CorrectedTokens(NamedTuple):
 class Correction(ABC):
     """A kind of correction."""
 
-    def __init__(self, spec: RolloutSpec) -> None:
+    def __init__(self, spec: RolloutSpec, age: int = 0) -> None:
+        """`age`: optimizer iterations of the policy since it was μ."""
         self.spec = spec.correction
         self.cap = spec.cap
+        self.policy_share = age / (age + 1) if spec.correction.interpolates else 1.0
+        """The share of log π in the upper policy of r: 1 without interpolation."""
 
     def ratio(self, log_ratio_BR: Tensor, mask_BR: Tensor) -> Tensor:
         """The ratio that the kind reads, from log r of each token: r itself."""
@@ -60,8 +63,12 @@ class Correction(ABC):
     ) -> CorrectedTokens:
         """Return the terms of a pass with the log-probabilities `logprobs_BR`, which are read without their gradient.
 
-        With a bypass π/μ is the loss's own ratio, so a mask reads it and its weight is 1 or 0.
+        With a bypass π/μ is the loss's own ratio, so a mask reads it and its weight is 1 or 0. With an interpolation the
+        proximal policy is log π_prox = (1 − c)·log μ + c·log π with c = k/(k + 1) for the age k (A-3PO, arXiv 2512.06547). It
+        takes the place of π_old, as in an exact step of log π from μ over k iterations to π_old and over one more to π.
         """
+        if self.spec.interpolates:
+            old_logprobs_BR = sampler_logprobs_BR.lerp(logprobs_BR.detach(), self.policy_share)
         bypasses = self.spec.bypasses
         above_BR = logprobs_BR.detach() if bypasses else old_logprobs_BR
         ratio_BR = self.ratio(above_BR - sampler_logprobs_BR, mask_BR)
@@ -132,10 +139,10 @@ CORRECTIONS: dict[CorrectionName, type[Correction]] = {
 """The implementation of each kind in `CORRECTION_KINDS`."""
 
 
-def correction_for(spec: RolloutSpec) -> Correction | None:
-    """The correction that a spec asks for; None if the loss is that of tokens of π_old."""
+def correction_for(spec: RolloutSpec, age: int = 0) -> Correction | None:
+    """The correction that a spec asks for, for responses of that age; None if the loss is that of tokens of π_old."""
     kind = spec.correction_kind
-    return None if kind == "none" and not spec.correction.bypasses else CORRECTIONS[kind](spec)
+    return None if kind == "none" and not spec.correction.bypasses else CORRECTIONS[kind](spec, age)
 
 
 def beyond_rounding(policy: Model, sampler_dtype: torch.dtype) -> float:
@@ -169,7 +176,7 @@ def gap_metrics(
         "sampling/ratio/beyond_rounding": (sizes > rounding).to(sizes.dtype).mean(),
     }
     if correction is not None:
-        found |= _weight_metrics(correction, correction.ratio(log_ratio_BR, mask_BR)[mask_BR])
+        found |= _weight_metrics(correction, correction.ratio(correction.policy_share * log_ratio_BR, mask_BR)[mask_BR])
     return dict(zip(found, torch.stack(list(found.values())).tolist(), strict=True))
 
 

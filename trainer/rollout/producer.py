@@ -58,9 +58,14 @@ class Rollout:
     """Steps of the stage that the sampling policy had taken; None without `asynchronous`: as many as the policy that learns."""
 
     @property
+    def age(self) -> int:
+        """Steps of the stage since the sampling policy."""
+        return 0 if self.policy_step is None else self.iteration - self.policy_step
+
+    @property
     def metrics(self) -> dict[str, float]:
         waited = {"time/rollout": self.seconds}
-        return waited if self.policy_step is None else waited | {"rollout/staleness": self.iteration - self.policy_step}
+        return waited if self.policy_step is None else waited | {"rollout/staleness": self.age}
 
 
 class RolloutProducer:

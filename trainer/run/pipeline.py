@@ -57,12 +57,10 @@ def run(session: Session) -> dict[str, float]:
 
     Raises TrainerError: DataError and ModelError before any training, Diverged, and Stopped after a request to stop.
     """
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
     began = time.perf_counter()
     session.hangs.enter_stage("start")
     with phase("load"):
-        job = _prepared(session)
+        job = prepared(session)
     for stage in session.spec.stages:
         session.hangs.enter_stage(stage)
         while session.checkpoints.result(stage) is None:
@@ -78,8 +76,10 @@ def run(session: Session) -> dict[str, float]:
     return last.summary
 
 
-def _prepared(session: Session) -> RunContext:
+def prepared(session: Session) -> RunContext:
     """Read and check data, tokenizer, models and rewards before any training, and emit the plan."""
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
     spec = session.spec
     raise_first(settings(spec, "cuda" if session.device.type == "cuda" else "cpu"))
     session.world.from_main(lambda: _refuse_damaged_models(session))
@@ -148,14 +148,15 @@ def _kto(job: RunContext) -> None:
 
 
 def _ppo(job: RunContext) -> None:
-    ppo_models, data = _ppo_parts(job)
+    ppo_models, data = ppo_parts(job)
     with _pair(job.session, ppo_models) as pair:
         context = PPOContext.from_session(job.session, replace(ppo_models, pair=pair), job.codec, job.session.spec.ppo)
         loop.train(job.session, context, data)
 
 
 @phase("load")
-def _ppo_parts(job: RunContext) -> tuple[PPOModels, PPOData]:
+def ppo_parts(job: RunContext) -> tuple[PPOModels, PPOData]:
+    """Load the models and collect the data of the PPO stage."""
     spec, encoded, ppo_models = job.session.spec, job.encoded, job.models.ppo_models()
     judge = job.models.judge(spec.evaluation.judge, ppo_models.reward_model)
     feedback = None

@@ -98,7 +98,7 @@ def _guarded(
     """
     try:
         with session.hangs.watching(session):
-            session.compute_on(_device(session.spec.runtime, session.world))
+            session.compute_on(device_of(session.spec.runtime, session.world))
             return body(session)
     except Stopped:
         raise
@@ -148,7 +148,8 @@ def _is_disk_full(error: Exception) -> bool:
     return told is not None and is_disk_full(OSError(int(told[1]), ""))
 
 
-def _device(spec: RuntimeSpec, world: World) -> torch.device:
+def device_of(spec: RuntimeSpec, world: World) -> torch.device:
+    """The device of this process. Raises ModelError if the spec demands a GPU that is absent."""
     if spec.device == "cuda" and not torch.cuda.is_available():
         raise ModelError('`runtime.device` is "cuda", but no CUDA device is available here. Use "auto" or "cpu".')
     if world.device is not None:

@@ -66,6 +66,8 @@ class HealthSpec(Section):
     """`critic/skill` below the limit: the mean return is a better guess than the critic. Left out are returns whose spread is below a tenth of its first value, and the critic's warm-up."""
     critic_lags: HealthRule = _rule(0.5, 10)
     """The mean value is farther from the mean return than this multiple of the returns' standard deviation. It also is at most half as far from the mean return of one of the 20 steps before. The critic's warm-up is left out."""
+    returns_outside_bins: HealthRule = _rule(0.05, 10)
+    """`val/returns_outside_bins` above the limit: the critic cannot foresee this share of its targets. Only with `ppo.critic.classification`."""
     sampler_gap: HealthRule = _rule(0.05, 3)
     """`sampling/ratio/outside` above the limit: on this share of the tokens the sampler and the policy lie apart by more than a factor of 2."""
     sampler_differs: HealthRule = _rule(0.1, 3)

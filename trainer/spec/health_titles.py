@@ -19,6 +19,7 @@ RULE_TITLES: dict[str, str] = {
     "value_loss_spike": "Value loss jumped",
     "critic_worse_than_mean": "Critic worse than the mean return",
     "critic_lags": "Critic lags behind the policy",
+    "returns_outside_bins": "Returns outside the critic's bins",
     "sampler_gap": "Sampler far from the policy",
     "sampler_differs": "Sampler computes something else",
     "not_finite": "Numbers not finite",

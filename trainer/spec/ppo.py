@@ -252,9 +252,9 @@ class PPOSpec(OptimizerSpec):
     def _correction_fits(self) -> None:
         """Raise ValueError for a ratio to the sampler where the loss has no such ratio, or where its gradient is wrong."""
         correction, loss, kl = self.rollout.correction, self.policy_loss, self.kl
-        if not correction.bypasses:
+        if not correction.bypasses and not correction.interpolates:
             return
-        named = '`rollout.correction.denominator` = "sampler"'
+        named = f'`rollout.correction.denominator` = "{correction.denominator}"'
         if not loss.traits.has_ratio:
             fitting = ", ".join(f'"{name}"' for name, kind in LOSS_KINDS.items() if kind.has_ratio)
             raise ValueError(
@@ -262,11 +262,11 @@ class PPOSpec(OptimizerSpec):
             )
         if correction.masks and self.epochs > 1:
             raise ValueError(
-                f"a mask with {named} and `epochs` = {self.epochs}: the mask reads π/π_sampler, which the first pass has moved. "
+                f"a mask with {named} and `epochs` = {self.epochs}: the mask reads a ratio of π, which the first pass has moved. "
                 "Later passes would drop the tokens that the update itself moved most, whatever the gap to the sampler. Set "
                 '`epochs` = 1, or `rollout.correction.denominator` = "old"'
             )
-        if kl.placement == "loss" and not kl.unbiased_gradient:
+        if correction.bypasses and kl.placement == "loss" and not kl.unbiased_gradient:
             raise ValueError(
                 f"{named} leaves the KL in the loss without a weight where `kl.unbiased_gradient` = false: its tokens are the "
                 'sampler\'s. Set `kl.unbiased_gradient` = true, or `rollout.correction.denominator` = "old"'

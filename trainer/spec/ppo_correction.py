@@ -50,8 +50,8 @@ class CorrectionSpec(Section):
     """ε_low of the masks: below 1 − ε_low there is no gradient."""
     epsilon_high: Positive = 1.0
     """ε_high of the masks: above 1 + ε_high there is no gradient."""
-    denominator: Literal["old", "sampler"] = "old"
-    """The denominator of the loss's ratio. `old`: π_old, and the weight corrects for the sampler (Hilton et al. 2022). `sampler`: π_sampler itself (bypass), so the ratio π/π_sampler is the correction. A mask then reads the ratio of each pass, and its weight is 1 or 0."""
+    denominator: Literal["old", "sampler", "interpolated"] = "old"
+    """The denominator of the loss's ratio. `old`: π_old, and the weight corrects for the sampler (Hilton et al. 2022). `sampler`: π_sampler itself (bypass), so the ratio π/π_sampler is the correction. A mask then reads the ratio of each pass, and its weight is 1 or 0. `interpolated`: π_prox between π_sampler and π of each pass, log π_prox = (log π_sampler + k·log π)/(k + 1) for a response of age k (A-3PO, arXiv 2512.06547). The weight is then that of r = π_prox/π_sampler."""
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "CorrectionSpec":
@@ -62,6 +62,11 @@ class CorrectionSpec(Section):
             raise ValueError(
                 f'`denominator` = "sampler" {named} corrects twice: π/π_sampler holds the weight already. Set `kind` to '
                 '"none" or to a mask, or `denominator` = "old"'
+            )
+        if self.interpolates and self.kind == "none":
+            raise ValueError(
+                '`denominator` = "interpolated" with `kind` = "none" leaves the step from π_sampler to π_prox without a weight: '
+                'set `kind` = "truncated" or "mask", or leave it out'
             )
         return self
 
@@ -78,3 +83,8 @@ class CorrectionSpec(Section):
     def bypasses(self) -> bool:
         """Whether the loss's ratio has the sampler as its denominator."""
         return self.denominator == "sampler"
+
+    @property
+    def interpolates(self) -> bool:
+        """Whether the loss's ratio has a policy between the sampler and the one that learns as its denominator."""
+        return self.denominator == "interpolated"

@@ -80,6 +80,15 @@ class RolloutSpec(Section):
         if spec.bypasses:
             because = 'with `correction.denominator` = "sampler": π/π_sampler holds the weight already'
             self.refuse_idle(["importance_cap"], because)
+        elif spec.interpolates and not self.asynchronous:
+            raise ValueError(
+                '`correction.denominator` = "interpolated" needs older responses (`asynchronous` or `staleness`): for those of the '
+                "policy itself the interpolation is the sampler"
+            )
+        elif spec.interpolates and self.correction_kind == "none":
+            raise ValueError(
+                '`correction.denominator` = "interpolated" needs a weight: leave `importance_cap` out, or set it to a number'
+            )
         elif spec.truncates and self.importance_cap is None:
             raise ValueError(f'{named} needs a cap: leave `importance_cap` out, or set `correction.kind` = "none"')
         elif spec.kind != "auto" and not spec.truncates:

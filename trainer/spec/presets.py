@@ -3,10 +3,14 @@
 The settings come from measurements: docs/explanation/performance.md ("Learning") and docs/lab-notes.md.
 """
 
+from typing import Literal
+
 from pydantic import JsonValue
 
 from trainer.spec.job import JobSpec
 from trainer.spec.section import Section
+
+_VERIFIABLE = ("exact_match", "numeric_match", "regex", "json_schema", "http", "plugin")
 
 
 class Preset(Section):
@@ -20,6 +24,10 @@ class Preset(Section):
     """When to use it, and what its settings are for."""
     replace: tuple[str, ...]
     """Fields of the spec whose values are placeholders."""
+    models: tuple[Literal["path", "config"], ...]
+    """The fields of `model`, of which a job that the preset suits has one: a model to load, or the size of a new one."""
+    rewards: tuple[str, ...]
+    """The types of rewards, of which a job that the preset suits has no other."""
     spec: dict[str, JsonValue]
     """A job spec. A field that it leaves out has its default."""
 
@@ -35,6 +43,8 @@ PRESETS: dict[str, Preset] = {
                 "right only near the answers that it was trained on, so the KL penalty stays on, and the critic begins as the reward model."
             ),
             replace=("model.path", "data.preferences"),
+            models=("path",),
+            rewards=("model",),
             spec={
                 "model": {"path": "sft-model"},
                 "data": {"preferences": "preferences.jsonl"},
@@ -59,6 +69,8 @@ PRESETS: dict[str, Preset] = {
                 "(`http`, `plugin`) needs fewer samples than right or wrong. Leave `sft` out for a model that has had it."
             ),
             replace=("model.path", "data.sft", "data.prompts", "rewards"),
+            models=("path",),
+            rewards=_VERIFIABLE,
             spec={
                 "model": {"path": "model"},
                 "data": {"sft": "demonstrations.jsonl", "prompts": "prompts.jsonl"},
@@ -85,6 +97,8 @@ PRESETS: dict[str, Preset] = {
                 "counts partial success (`http`, `plugin`) needs fewer samples than right or wrong."
             ),
             replace=("model.path", "data.prompts", "rewards"),
+            models=("config",),
+            rewards=_VERIFIABLE,
             spec={
                 "model": {"path": "new-model"},
                 "data": {"prompts": "prompts.jsonl"},

@@ -27,6 +27,11 @@ _EVENTS = text(
     "DELETE FROM job_events WHERE job_id = :job_id AND type = 'metrics' "
     f"AND seed IS NOT DISTINCT FROM CAST(:seed AS bigint) AND {_GONE}"
 )
+_CARDS = text(
+    "DELETE FROM job_events WHERE job_id = :job_id AND type = 'critic_card' AND (step & :last) <> :last "
+    f"AND seed IS NOT DISTINCT FROM CAST(:seed AS bigint) AND {_GONE}"
+)
+"""The last card of each bucket stays: at its step the charts have the bucket."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,8 @@ def jobs_with_old_metrics(session: Session, days: float, after: str = "") -> lis
 def thin_metrics(session: Session, job_id: str, days: float) -> int:
     """Delete the exact steps of the job that its roll-ups have, with their events, and append an event about it.
 
+    One critic card for each bucket of the roll-ups stays.
+
     Returns the number of steps. Nothing changes if a retry may need all of them. Raises NotFound, and JobNotEnded for a job
     that was retried meanwhile.
     """
@@ -72,12 +79,13 @@ def thin_metrics(session: Session, job_id: str, days: float) -> int:
         }
         deleted += session.execute(_STEPS, values).rowcount  # type: ignore[attr-defined]
         session.execute(_EVENTS, values)
+        session.execute(_CARDS, values | {"last": (1 << bucket_bits(FINEST)) - 1})
     if not deleted:
         return 0
     job.metrics_thinned_at = datetime.now(UTC)
     said = (
         f"The platform thinned the metrics, {days:g} days after the end of the job: charts have buckets of {1 << bucket_bits(FINEST)} "
-        f"steps, and the exact values of {deleted:,} steps are deleted. The setting `PROXIMAL_METRIC_DAYS` limits how long they are kept."
+        f"steps, and the exact values of {deleted:,} steps are deleted. Each bucket keeps one critic card. The setting `PROXIMAL_METRIC_DAYS` limits how long they are kept."
     )
     append_event(session, job, Message(text=said, level="info", actor=METRIC_RETENTION.as_json()))
     return deleted

@@ -20,7 +20,8 @@ from core.models import Checkpoint, Job, JobMetricChunk, JobMetrics
 from core.models.jobs import JobStatus
 from core.settings import Settings
 from tests.core.factories import make_job, running, start_events, step
-from trainer.events import CheckpointSaved, Event
+from trainer.events import CheckpointSaved, CriticCard, Event
+from trainer.events.critic_card import Critic
 from worker.sweeper import HourlySweep, sweep_old_metrics
 
 STEPS = 600
@@ -36,6 +37,14 @@ def log(first: int, last: int) -> list[Event]:
     """Steps with a metric that is the step's number, and one at every hundredth step."""
     rare = {"eval/win_rate": 0.5}
     return [step(n, STEPS, kl=n, **(rare if n % 100 == 0 else {})) for n in range(first, last + 1)]
+
+
+def card(at: int) -> Event:
+    """A card without details."""
+    figures = dict.fromkeys(("value", "returns", "returns_std", "td_error", "calibration_error"), 0.5)
+    details = dict[str, list[float]].fromkeys(("by_position", "calibration", "by_length", "worst"), [])
+    card = Critic.model_validate({"responses": 4, "tokens": 20, **figures, **details})
+    return CriticCard(stage="ppo", step=at, card=card)
 
 
 def saved(session: Session, job: Job, at: int, *, final: bool = False) -> Checkpoint:
@@ -99,6 +108,15 @@ def test_old_metrics_are_thinned_with_an_event(session: Session, settings: Setti
     assert len(events_after(session, old.id, 0, 10, ["message"])) == 1
     sweep_old_metrics(settings.model_copy(update={"metric_days": None}))
     assert kept(session, recent) == [(1, 600)]
+
+
+def test_thinned_run_keeps_a_critic_card_for_each_bucket(session: Session) -> None:
+    job = make_job(session)
+    running(session, job)
+    append_events(session, job.id, job.attempt, [*log(1, STEPS), *(card(n) for n in range(1, 11)), card(STEPS - 1)])
+    ended(session, job)
+    thin_metrics(session, job.id, 30)
+    assert [event.step for event in events_after(session, job.id, 0, 100, ["critic_card"])] == [3, 7, 599]
 
 
 def test_thinned_series_have_buckets_and_exact_newest_steps(session: Session) -> None:

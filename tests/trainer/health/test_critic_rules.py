@@ -45,6 +45,13 @@ def test_critic_that_lags_is_found_and_one_that_keeps_up_is_not() -> None:
     assert watch(monitor(), rising(40, lag=3, rate=-0.1)) == [("critic_lags", 15)]
 
 
+def test_returns_outside_the_bins_are_found_after_ten_steps() -> None:
+    def shares(*values: float) -> list[dict[str, float]]:
+        return [{"val/returns_outside_bins": value} for value in values]
+
+    assert watch(monitor(), shares(*[0.06] * 9, 0.05, *[0.06] * 12)) == [("returns_outside_bins", 20)]
+
+
 def test_constant_bias_is_no_lag() -> None:
     """Returns that do not move are as far from the values at every step."""
     assert watch(monitor(), [GOOD | {"critic/bias": 0.9, "critic/returns": 1 + 0.01 * (step % 2)} for step in range(40)]) == []  # fmt: skip

@@ -37,7 +37,12 @@ CHOICES: list[dict[str, Any]] = [
     {"denominator": "sampler"},
     {"kind": "mask", "epsilon_low": 0.3, "epsilon_high": 0.5, "denominator": "sampler"},
     {"kind": "sequence_mask", "epsilon_low": 0.1, "epsilon_high": 0.25, "denominator": "sampler"},
+    {"kind": "truncated", "denominator": "interpolated"},
+    {"kind": "mask", "epsilon_low": 0.3, "epsilon_high": 0.5, "denominator": "interpolated"},
+    {"kind": "sequence_truncated", "denominator": "interpolated"},
 ]
+AGE = 3
+"""Age of the responses, for the interpolation: log π_prox = ¼ log μ + ¾ log π."""
 CAP = 1.2
 
 
@@ -46,11 +51,13 @@ def gradient(cast: PPOModels, sampler: Table, moved: Tensor, aggregation: str, c
     capped = {"importance_cap": CAP} if "truncated" in correction.get("kind", "") else {}
     spec = spec_of(
         kl={"coef": 0.0}, epochs=1, advantage={"estimator": "sequence", "normalize": "none"},
-        policy_loss={"kind": "unclipped", "aggregation": aggregation}, rollout={"correction": correction} | capped,
+        policy_loss={"kind": "unclipped", "aggregation": aggregation}, rollout={"correction": correction, "staleness": 4 if correction.get("denominator") == "interpolated" else None} | capped,
     )  # fmt: skip
     context = context_of(cast, spec, CODEC)
     drawn = sample_responses(context, [PROMPT] * ALL, REPRESENTATIVE, sampler)
-    experience = build_experience(context, score(context, [PROMPT] * ALL, drawn), kl_coef=0.0, optimal_values=None)
+    experience = build_experience(
+        context, score(context, [PROMPT] * ALL, drawn, age=AGE), kl_coef=0.0, optimal_values=None
+    )
     cast.policy.score.weight.data += moved
     Minibatch.select(experience, list(range(ALL)), spec, KLCoefficients(0.0, 1.0)).accumulate(
         Learners.build(cast, spec), only_critic=False
@@ -64,6 +71,8 @@ def by_definition(policy: Table, old: Table, sampler: Table, correction: dict[st
     bypass, kind = correction.get("denominator") == "sampler", correction.get("kind", "none")
     total = torch.zeros((), dtype=torch.float64)
     for row in range(len(RESPONSES)):
+        if correction.get("denominator") == "interpolated":
+            before = 0.25 * by + 0.75 * now.detach()
         above = now.detach() if bypass else before
         ratios = [float((above[row, t] - by[row, t]).exp()) for t in range(STEPS)]
         if kind.startswith("sequence"):

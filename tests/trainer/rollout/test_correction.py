@@ -64,6 +64,18 @@ def test_bypass_alone_has_no_weight_and_no_mask() -> None:
     assert found.denominator_BR is SAMPLER and (found.weights_BR, found.kept_BR) == (1.0, 1.0)
 
 
+def test_interpolation_lies_between_sampler_and_pass_by_age() -> None:
+    """At age 1 π_prox is the geometric mean of μ and π: its ratio to μ is the root of π/μ."""
+    spec = RolloutSpec.model_validate({"staleness": 2, "correction": {"denominator": "interpolated"}})
+    fresh, old = correction_for(spec, 0), correction_for(spec, 1)
+    assert fresh is not None and old is not None
+    at_once, later = (found.apply(OWN, OWN - 5, SAMPLER, MASK) for found in (fresh, old))
+    assert torch.equal(at_once.denominator_BR, SAMPLER) and at_once.weights_BR[MASK].tolist() == [1] * 5  # type: ignore[index]
+    expected = [value**0.5 for row in RATIOS for value in row]
+    assert (later.denominator_BR - SAMPLER)[MASK].exp().tolist() == pytest.approx(expected)
+    assert later.weights_BR[MASK].tolist() == pytest.approx([min(value, 2.0) for value in expected])  # type: ignore[index]
+
+
 def test_every_kind_has_a_class_and_its_traits() -> None:
     assert CORRECTIONS.keys() == CORRECTION_KINDS.keys()
     ones = torch.ones(2, 2)

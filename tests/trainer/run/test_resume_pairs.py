@@ -1,5 +1,6 @@
 """Exact resume over pairs: every live knob with every part that has state, killed before, at and after the change."""
 
+import random
 import shutil
 from itertools import product
 from pathlib import Path
@@ -67,6 +68,11 @@ PPO_PARTS: dict[str, dict[str, Any]] = {
         "critic": {
             "heads": {"mask_advantages": 0.2, "filter_entropy": 0.2}, "train": "adapters", "adapters": {"rank": 2}, "epochs": 2,
         },
+    },
+    "two stale critics with frozen attention": {
+        "epochs": 1, "lr_schedule": "kl_adaptive", "adaptive_rate": {"target": 1e-3},
+        "rollout": {"staleness": 2, "correction": {"denominator": "interpolated"}},
+        "critic": {"heads": {"mask_advantages": 0.2}, "normalization": {}, "train": "all_but_attention", "epochs": 2},
     },
     "critic with adapters": {"critic": {"train": "adapters", "adapters": {"rank": 2}}},
     "value pretraining": {
@@ -286,6 +292,15 @@ def test_random_kills_with_knobs_resume_to_the_same_bits(
     if twice.exists():
         trial.run(twice)
         assert_same(twice, calm, between=before)
+
+
+@pytest.mark.slow
+def test_twenty_kills_of_stale_critics_resume_to_the_same_bits(first: Path, tmp_path: Path) -> None:
+    """Several critics, two passes of each, responses two steps old and frozen parts, killed at twenty random events."""
+    trial = ppo_trial(first, "two stale critics with frozen attention", {}, steps=6, save_every=2)
+    trial.run(tmp_path / "count")
+    draw, last = random.Random(29), len(events_of(tmp_path / "count")) - 1
+    check(trial, tmp_path, *(at_event(draw.randrange(1, last), "after") for _ in range(20)))
 
 
 @pytest.mark.slow

@@ -182,6 +182,26 @@ MOVING = {"path": "another/model", "update": "ema"}
             'needs a loss of the ratio π/π_old ("clipped", "gspo", "cispo", "unclipped"). `policy_loss.kind` = "reinforce" would stay',
         ),
         (
+            {"ppo": {"rollout": {"correction": {"denominator": "interpolated"}}}},
+            "for those of the policy itself the interpolation is the sampler",
+        ),
+        (
+            {"ppo": {"rollout": {"staleness": 2, "correction": {"kind": "none", "denominator": "interpolated"}}}},
+            "leaves the step from π_sampler to π_prox without a weight",
+        ),
+        (
+            {
+                "ppo": {
+                    "rollout": {"staleness": 2, "importance_cap": None, "correction": {"denominator": "interpolated"}}
+                }
+            },
+            '"interpolated" needs a weight',
+        ),
+        (
+            {"ppo": {"rollout": {"staleness": 2, "correction": {"kind": "mask", "denominator": "interpolated"}}}},
+            'a mask with `rollout.correction.denominator` = "interpolated" and `epochs` = 4',
+        ),
+        (
             {"ppo": {"lr_schedule": "kl_adaptive", "critic": {"learning_rate": 0.02}}},
             "`critic.learning_rate` (0.02), which follows `lr_schedule`",
         ),

@@ -10605,6 +10605,16 @@ export interface components {
              */
             replace: string[];
             /**
+             * Models
+             * @description Fields of `model`. A job that the preset suits has one of them: `path`, a model to load, or `config`, a new one.
+             */
+            models: string[];
+            /**
+             * Rewards
+             * @description Types of rewards. A job that the preset suits has no other; `model` is also that of a job without `rewards`.
+             */
+            rewards: string[];
+            /**
              * Spec
              * @description The body of `POST /v1/jobs`, after the fields in `replace` are set. Missing fields have their default.
              */

@@ -14,6 +14,7 @@ import { Fields } from "@/features/job-form/ui/fields";
 import { FormContext, type FormState } from "@/features/job-form/ui/form-context";
 import { DataPicker, StagePicker } from "@/features/job-form/ui/pickers";
 import { ModelPicker } from "@/features/job-form/ui/model-picker";
+import { Offer } from "@/features/job-form/ui/offer";
 import { Section } from "@/features/job-form/ui/section";
 import { SpecDialog } from "@/features/job-form/ui/spec-dialog";
 import { Start } from "@/features/job-form/ui/start";
@@ -145,6 +146,7 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
               <Section key={section.id} section={section}>
                 {section.id === "model" && <ModelPicker fields={fields} />}
                 {section.id === "data" && <DataPicker />}
+                {section.id === "ppo" && <Offer defaultOf={defaultOf} />}
               </Section>
             ))
           )}
