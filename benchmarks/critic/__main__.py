@@ -21,7 +21,7 @@ from typing import Any, get_args
 
 from benchmarks.critic.specs import Algorithm, Setting, spec_of
 from benchmarks.critic.tasks import MAKERS, Task
-from benchmarks.measuring.forked import train_forked
+from benchmarks.learning.forked import train_forked
 from benchmarks.measuring.places import CACHE, path, say, write_json
 from benchmarks.ppo import compare
 from examples.strings.server import serving

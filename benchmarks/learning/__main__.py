@@ -18,8 +18,8 @@ from typing import Any, get_args
 
 from benchmarks.learning import starts
 from benchmarks.learning.curves import drawing
+from benchmarks.learning.forked import train_forked
 from benchmarks.learning.starts import Start
-from benchmarks.measuring.forked import train_forked
 from benchmarks.measuring.places import CACHE, PEER_SCRIPT, path, say, write_json
 from benchmarks.peer import trl_ppo
 from benchmarks.ppo import compare, ours
