@@ -9,11 +9,8 @@ import argparse
 import itertools
 import json
 import math
-import multiprocessing
 import shutil
-import sys
 from collections.abc import Sequence
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean, stdev
@@ -21,6 +18,7 @@ from typing import Any, get_args
 
 from benchmarks.learning import starts
 from benchmarks.learning.curves import drawing
+from benchmarks.learning.forked import train_forked
 from benchmarks.learning.starts import Start
 from benchmarks.measuring.places import CACHE, PEER_SCRIPT, path, say, write_json
 from benchmarks.peer import trl_ppo
@@ -202,28 +200,6 @@ def run_ours(run: Wanted, url: str) -> Record:
         "kl": [row["objective/kl"] for row in rows],
         "finished": [row["val/eos_rate"] for row in rows],
     }
-
-
-def train_forked(spec: Record, folder: Path) -> None:
-    """`python -m trainer run`, in a process forked from one that has its imports: they take longer than a small run."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    (folder / "spec.json").write_text(json.dumps(spec, indent=1))
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["trainer.run.pipeline", "trainer.run.process"])
-    process = context.Process(target=_command, args=(folder,))
-    process.start()
-    process.join()
-    if process.exitcode:
-        sys.exit(f"{folder} ended with {process.exitcode}:\n{(folder / 'log.txt').read_text()[-3000:]}")
-    shutil.rmtree(folder / "run" / "checkpoints", ignore_errors=True)
-
-
-def _command(folder: Path) -> None:
-    with (folder / "log.txt").open("w") as log, redirect_stdout(log), redirect_stderr(log):
-        from trainer.cli import main as trainer
-
-        sys.exit(trainer(["run", str(folder / "spec.json"), "--run-dir", str(folder / "run")]))
 
 
 def _run_peers(runs: Sequence[Wanted], arguments: argparse.Namespace) -> list[Record]:

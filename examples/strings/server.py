@@ -2,16 +2,22 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Protocol
 
 from examples.strings.tasks import TASKS
 
 
+class Scorer(Protocol):
+    """Whatever scores a response."""
+
+    def score(self, prompt: str, response: str) -> float: ...
+
+
 @contextmanager
-def serving(port: int = 0) -> Iterator[str]:
+def serving(port: int = 0, tasks: Mapping[str, Scorer] = TASKS) -> Iterator[str]:
     """A reward server for every task at /NAME, by the `proximal` HTTP protocol, while inside; its address. Port 0: a free one."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -19,7 +25,7 @@ def serving(port: int = 0) -> Iterator[str]:
 
         def do_POST(self) -> None:
             items = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["items"]
-            task = TASKS[self.path[1:]]
+            task = tasks[self.path[1:]]
             found = [task.score(item["prompt"], item["response"]) for item in items]
             body = json.dumps({"scores": found}).encode()
             self.send_response(200)

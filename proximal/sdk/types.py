@@ -1128,6 +1128,8 @@ class HealthSpec(TypedDict, closed=True):
     """`sampling/ratio/beyond_rounding` above the limit: on this share of the tokens the sampler computes something else than the policy. Not with `ppo.rollout.asynchronous`, where it is an older policy."""
     refill_short: NotRequired[HealthRule]
     """`refill/shortfall` above the limit: `ppo.rollout.refill` finds too few prompts whose responses differ in their scores."""
+    teacher_kl_rises: NotRequired[HealthRule]
+    """`objective/teacher_kl` above this multiple of its first value, and at least 0.05 nats above it: the policy moves away from its teacher."""
     not_finite: NotRequired[HealthRule]
     """A loss or gradient is NaN or infinite more often than the limit. The step is never taken. `stop` fails in the midst of the iteration and saves nothing more. `warn` skips the step, and `roll_back` returns to the best checkpoint."""
 
@@ -3235,6 +3237,17 @@ TaskStatus: TypeAlias = Literal["queued", "running", "succeeded", "failed", "can
 """The state of a data task."""
 
 
+class TeacherSpec(TypedDict, closed=True):
+    """On-policy distillation: reverse KL to a teacher on the policy's own responses (GKD, arXiv 2306.13649, and MiniLLM, arXiv 2306.08543). Each token gets `coef`·(log π_teacher − log π_old) as advantage, beside that of the rewards or alone."""
+
+    path: str
+    """Hub id, folder or checkpoint of the teacher, a causal language model with the policy's tokenizer. It may be larger and of another architecture."""
+    coef: NotRequired[float]
+    """Weight of the teacher's part of the advantage, in nats. It is added after the advantage of the rewards is normalised."""
+    discount: NotRequired[float]
+    """Discount of the log-ratios of later tokens. 0: each token has its own log-ratio alone, whose expected gradient is that of the exact KL of the token's distribution (GKD). 1: all later ones too, for the gradient of the KL of whole responses (MiniLLM), with much more variance."""
+
+
 class TelemetrySeries(TypedDict):
     """One measurement over the time axis."""
 
@@ -3309,6 +3322,8 @@ class TokenRow(TypedDict, closed=True):
     """π/π_old of the token in the last pass over the response; 1 where the policy had taken no step before it."""
     sampler_gap: NotRequired[float | None]
     """log π_old − log π_sampler of the token, in nats; none where the sampler's numbers are π_old's, or unknown."""
+    teacher_logprob: NotRequired[float | None]
+    """Log-probability under the teacher (`ppo.teacher`), in nats; none without one."""
     special: NotRequired[bool | None]
     """Whether it is a special token, such as EOS; none in logs from before it was reported."""
 
@@ -4914,6 +4929,8 @@ class ModelSpec(TypedDict, closed=True):
     """How to train the tokenizer of a model made from `config`."""
     dtype: NotRequired[Literal["auto", "float32", "bfloat16"]]
     """Type in which forward passes compute. It is also the type in which frozen models store their linear layers and a backbone under adapters all of its weights. "auto" is bfloat16 on a GPU that has it, and float32 elsewhere; a run keeps the type it began with."""
+    output_layer: NotRequired[Literal["dtype", "float32"]]
+    """Type in which the output layer of policies and references computes the logits. `dtype`: that of `dtype`. `float32`: from hidden states in bfloat16, logits in float32, when sampling and in training. Log-probabilities of the sampler and of the trainer then lie closer together (MiniMax 2025, arXiv 2506.13585, §3.2). Logits take twice the memory, and their products are slower."""
     tf32: NotRequired[bool]
     """On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off by default, because a spec that sets float32 expects its precision. bfloat16 is faster still."""
     trained_weights: NotRequired[Literal["float32", "bfloat16"]]
@@ -5049,6 +5066,8 @@ class PPOSpec(TypedDict, closed=True):
     kl: NotRequired[KLSpec]
     """The KL penalty that holds the policy near the reference."""
     reference: NotRequired[ReferenceSpec]
+    teacher: NotRequired[TeacherSpec | None]
+    """On-policy distillation from a teacher. Left out: none. Without `rewards` the teacher's part is the whole advantage."""
     shaping: NotRequired[ShapingSpec]
     """How a score becomes a reward."""
     guards: NotRequired[GuardsSpec]
@@ -5751,7 +5770,7 @@ class JobSpec(TypedDict, closed=True):
     ppo: NotRequired[PPOSpec]
     """The policy's optimisation."""
     rewards: NotRequired[list[Rewards]]
-    """PPO maximises the weighted sum of these. Left out: the reward model trained in this run."""
+    """PPO maximises the weighted sum of these. Left out: the reward model trained in this run; without one too, PPO learns from `ppo.teacher` alone."""
     evaluation: NotRequired[EvaluationSpec]
     """The comparison at the end, and in the loop."""
     health: NotRequired[HealthSpec]

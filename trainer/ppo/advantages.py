@@ -175,7 +175,12 @@ def equal_groups(scores_B: Tensor, size: int, rows: Sequence[int] | None = None)
 
 
 def explained_variance(values_BR: Tensor, returns_BR: Tensor, mask_BR: Tensor) -> float:
-    """1 − Var(R − V) / Var(R) over the masked positions; NaN where the returns do not vary."""
+    """1 − Var(R − V) / Var(R) over the masked positions; NaN where the returns do not vary.
+
+    Returns are sums of advantages and values. Equal ones therefore differ by the rounding of up to R sums, which is no variance.
+    """
     returns, residuals = returns_BR[mask_BR], (returns_BR - values_BR)[mask_BR]
+    largest = torch.maximum(returns.abs().max(), values_BR[mask_BR].abs().max())
+    rounding = returns_BR.shape[1] * torch.finfo(returns.dtype).eps * largest
     variance = returns.var(unbiased=False)
-    return float(1 - residuals.var(unbiased=False) / variance) if variance > 0 else float("nan")
+    return float(1 - residuals.var(unbiased=False) / variance) if variance > rounding**2 else float("nan")

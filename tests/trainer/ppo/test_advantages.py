@@ -137,3 +137,12 @@ def test_explained_variance_of_perfect_constant_and_wrong_values() -> None:
     assert explained_variance(torch.full_like(returns, 2.0), returns, mask) == 0.0
     assert explained_variance(-returns, returns, mask) == -3.0  # residuals 2R have four times the variance
     assert math.isnan(explained_variance(returns, torch.ones_like(returns), mask))
+
+
+def test_equal_scores_have_no_explained_variance() -> None:
+    """With λ = 1 each return is the score, up to the rounding of the sums: a variance of 1e-17, and not of 0."""
+    values = 0.05 * torch.randn(8, 24, generator=torch.Generator().manual_seed(0))
+    mask = torch.ones_like(values, dtype=torch.bool)
+    _, returns = gae(torch.zeros_like(values), values, mask, gamma=1.0, lam=1.0)
+    assert 0 < float(returns.var()) < 1e-12
+    assert math.isnan(explained_variance(values, returns, mask))

@@ -6742,6 +6742,15 @@ export interface components {
              */
             refill_short: components["schemas"]["HealthRule"];
             /**
+             * @description `objective/teacher_kl` above this multiple of its first value, and at least 0.05 nats above it: the policy moves away from its teacher.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 1.5,
+             *       "patience": 5
+             *     }
+             */
+            teacher_kl_rises: components["schemas"]["HealthRule"];
+            /**
              * @description A loss or gradient is NaN or infinite more often than the limit. The step is never taken. `stop` fails in the midst of the iteration and saves nothing more. `warn` skips the step, and `roll_back` returns to the best checkpoint.
              * @default {
              *       "action": "stop",
@@ -8181,7 +8190,7 @@ export interface components {
             ppo: components["schemas"]["PPOSpec"];
             /**
              * Rewards
-             * @description PPO maximises the weighted sum of these. Left out: the reward model trained in this run.
+             * @description PPO maximises the weighted sum of these. Left out: the reward model trained in this run; without one too, PPO learns from `ppo.teacher` alone.
              * @default []
              */
             rewards: (components["schemas"]["ModelReward"] | components["schemas"]["ClassifierReward"] | components["schemas"]["ExactMatchReward"] | components["schemas"]["NumericMatchReward"] | components["schemas"]["RegexReward"] | components["schemas"]["JsonSchemaReward"] | components["schemas"]["LengthReward"] | components["schemas"]["LexiconReward"] | components["schemas"]["HttpReward"] | components["schemas"]["PluginReward"])[];
@@ -8312,6 +8321,11 @@ export interface components {
              *       "refill_short": {
              *         "action": "warn",
              *         "limit": 0.1,
+             *         "patience": 5
+             *       },
+             *       "teacher_kl_rises": {
+             *         "action": "warn",
+             *         "limit": 1.5,
              *         "patience": 5
              *       },
              *       "not_finite": {
@@ -9781,6 +9795,13 @@ export interface components {
              */
             dtype: "auto" | "float32" | "bfloat16";
             /**
+             * Output Layer
+             * @description Type in which the output layer of policies and references computes the logits. `dtype`: that of `dtype`. `float32`: from hidden states in bfloat16, logits in float32, when sampling and in training. Log-probabilities of the sampler and of the trainer then lie closer together (MiniMax 2025, arXiv 2506.13585, §3.2). Logits take twice the memory, and their products are slower.
+             * @default dtype
+             * @enum {string}
+             */
+            output_layer: "dtype" | "float32";
+            /**
              * Tf32
              * @description On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off by default, because a spec that sets float32 expects its precision. bfloat16 is faster still.
              * @default false
@@ -10305,6 +10326,8 @@ export interface components {
              *     }
              */
             reference: components["schemas"]["ReferenceSpec"];
+            /** @description On-policy distillation from a teacher. Left out: none. Without `rewards` the teacher's part is the whole advantage. */
+            teacher?: components["schemas"]["TeacherSpec"] | null;
             /**
              * @description How a score becomes a reward.
              * @default {
@@ -13996,6 +14019,29 @@ export interface components {
          */
         TaskStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
         /**
+         * TeacherSpec
+         * @description On-policy distillation: reverse KL to a teacher on the policy's own responses (GKD, arXiv 2306.13649, and MiniLLM, arXiv 2306.08543). Each token gets `coef`·(log π_teacher − log π_old) as advantage, beside that of the rewards or alone.
+         */
+        TeacherSpec: {
+            /**
+             * Path
+             * @description Hub id, folder or checkpoint of the teacher, a causal language model with the policy's tokenizer. It may be larger and of another architecture.
+             */
+            path: string;
+            /**
+             * Coef
+             * @description Weight of the teacher's part of the advantage, in nats. It is added after the advantage of the rewards is normalised.
+             * @default 1
+             */
+            coef: number;
+            /**
+             * Discount
+             * @description Discount of the log-ratios of later tokens. 0: each token has its own log-ratio alone, whose expected gradient is that of the exact KL of the token's distribution (GKD). 1: all later ones too, for the gradient of the KL of whole responses (MiniLLM), with much more variance.
+             * @default 0
+             */
+            discount: number;
+        };
+        /**
          * Telemetry
          * @description Measurements of the machine. Series, `at`, `attempts` and `seconds` have the same length.
          */
@@ -14205,6 +14251,11 @@ export interface components {
              * @description log π_old − log π_sampler of the token, in nats; none where the sampler's numbers are π_old's, or unknown.
              */
             sampler_gap?: number | null;
+            /**
+             * Teacher Logprob
+             * @description Log-probability under the teacher (`ppo.teacher`), in nats; none without one.
+             */
+            teacher_logprob?: number | null;
             /**
              * Special
              * @description Whether it is a special token, such as EOS; none in logs from before it was reported.
