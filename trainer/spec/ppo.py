@@ -310,6 +310,11 @@ class PPOSpec(OptimizerSpec):
                 '`rollout.refill` needs `advantage.baseline` = "leave_one_out" or "group_mean": responses with equal scores teach '
                 f"nothing against the mean of their own group, but they do against {baseline}"
             )
+        if self.rollout.refill is not None and self.teacher is not None:
+            raise ValueError(
+                "`rollout.refill` with `teacher`: responses with equal scores teach nothing against the mean of their group, but "
+                "they do against the teacher. Leave out one of the two"
+            )
 
     @property
     def accumulates(self) -> bool:

@@ -145,7 +145,7 @@ def refuse_idle_without_rewards(ppo: "PPOSpec") -> None:
         )
     ppo.advantage.refuse_idle(["gamma", "baseline"], why)
     ppo.shaping.refuse_idle(type(ppo.shaping).model_fields, why)
-    ppo.refuse_idle(["positive_examples"], why)
+    ppo.refuse_idle(["positive_examples", "curriculum"], why)
 
 
 class ShapingSpec(Section):

@@ -145,6 +145,7 @@ ELSEWHERE = {
     "gamma": ({"advantage": ALONE["advantage"] | {"gamma": 0.9}}, "`gamma` has no effect without `rewards`"),
     "kl": ({"kl": {"coef": 0.1}}, '`ppo.kl.placement` = "reward" has no effect without `rewards`'),
     "shaping": ({"shaping": {"length_penalty": 0.1}}, "`length_penalty` has no effect without `rewards`"),
+    "curriculum": ({"curriculum": {}}, "`curriculum` has no effect without `rewards`"),
     "imitation": ({"positive_examples": {}}, "`positive_examples` has no effect without `rewards`"),
     "nothing": ({"teacher": None}, "a teacher"),
 }  # fmt: skip
@@ -173,3 +174,14 @@ def test_teacher_needs_old_logprobs_before_the_only_step() -> None:
     one_step = ALONE | {"epochs": 1, "minibatches": 1}
     assert PPOSpec.model_validate(one_step).update_gives_old_logprobs(0)
     assert not PPOSpec.model_validate(one_step | {"teacher": {"path": "t"}}).update_gives_old_logprobs(0)
+
+
+def test_refill_beside_a_teacher_is_refused() -> None:
+    """Responses with equal scores still learn from the teacher."""
+    group = {
+        "samples_per_prompt": 2,
+        "advantage": {"estimator": "sequence", "baseline": "group_mean", "normalize": "none"},
+    }
+    PPOSpec.model_validate(group | {"rollout": {"refill": {}}})
+    with pytest.raises(ValidationError, match="they do against the teacher"):
+        PPOSpec.model_validate(group | {"rollout": {"refill": {}}, "teacher": {"path": "t"}})
