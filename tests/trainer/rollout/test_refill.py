@@ -80,7 +80,7 @@ def test_rounds_end_at_the_bound_with_a_shortfall() -> None:
     assert found.drawn == 5 and found.metrics(ShapingSpec())["refill/shortfall"] == pytest.approx(2 / 3)
 
 
-def test_oversampled_prompts_after_the_full_batch_are_drawn_again() -> None:
+def test_oversampled_prompts_after_a_full_batch_are_drawn_again() -> None:
     """Two prompts are lacking. Three are sampled, and the third one of them is not needed."""
     found, asked = refilled([[1, 1], [0, 1], [2, 2], [0, 3], [5, 4], [1, 0]], 3, oversampling=1.5)
     assert asked == [(0, 0, 3), (1, 3, 3)]
@@ -263,7 +263,7 @@ def test_shortfall_learns_from_the_prompts_that_it_has(one_step: bool, tmp_path:
     assert unexplained(tmp_path) == set()
 
 
-def test_batch_of_equal_groups_alone_moves_nothing_and_is_visible(tmp_path: Path) -> None:
+def test_batch_of_equal_groups_moves_nothing_and_is_visible(tmp_path: Path) -> None:
     class Equal(ByTokens):
         def score(self, answers: Sequence[RewardInput]) -> list[float | Missing]:
             self.asked += len(answers)

@@ -9,6 +9,7 @@ FULL: dict[str, Any] = {
     "reward_model": {"path": "rm"},
     "ppo": {
         "reference": {"path": "ref"},
+        "teacher": {"path": "master"},
         "online": {"label_by": {"type": "http", "url": "http://label/"}},
     },
     "rewards": [
@@ -17,6 +18,7 @@ FULL: dict[str, Any] = {
         {"type": "classifier", "path": "toxic"},
         {"type": "lexicon", "path": "words.txt"},
         {"type": "http", "url": "https://score/"},
+        {"type": "model", "members": [{"path": "one"}, {"path": "two"}]},
     ],
     "evaluation": {"against": "old", "judge": {"type": "http_judge", "url": "http://judge/"}},
 }
@@ -28,6 +30,9 @@ def test_named_resources_lists_paths_and_urls_with_pointers() -> None:
         ("#/model/path", "policy", "m"),
         ("#/reward_model/path", "reward_model", "rm"),
         ("#/ppo/reference/path", "policy", "ref"),
+        ("#/ppo/teacher/path", "policy", "master"),
+        ("#/rewards/5/members/0/path", "reward_model", "one"),
+        ("#/rewards/5/members/1/path", "reward_model", "two"),
         ("#/rewards/0/path", "reward_model", "gold"),
         ("#/rewards/2/path", "classifier", "toxic"),
         ("#/rewards/3/path", "file", "words.txt"),
