@@ -4026,7 +4026,7 @@ class Card(TypedDict, closed=True):
     by_agreement: NotRequired[dict[str, Slice]]
     """Pairs that several people labelled: `unanimous`, `majority` (measured against the label of most), `split` (no majority: against each label); each pair counts once."""
     by_member: NotRequired[dict[str, Slice]]
-    """By the member of an ensemble (`reward_model.members`), with the accuracy of that member alone."""
+    """By the number of the member of an ensemble (`reward_model.members`), from 1, with the accuracy of that member alone."""
     agreement: NotRequired[float | None]
     """Share of the pairs in which all members of an ensemble prefer the same answer; none for a single reward model."""
     ties: int
@@ -5102,7 +5102,7 @@ class PointwiseCard(TypedDict, closed=True):
     by_source: NotRequired[dict[str, Slice]]
     """By the rows' `source`."""
     by_member: NotRequired[dict[str, Slice]]
-    """By the member of an ensemble (`reward_model.members`), with the accuracy of that member alone."""
+    """By the number of the member of an ensemble (`reward_model.members`), from 1, with the accuracy of that member alone."""
     agreement: NotRequired[float | None]
     """Share of the completions whose thumb all members of an ensemble expect alike; none for a single reward model."""
     auc: NotRequired[float | None]

@@ -238,7 +238,7 @@ RULES: dict[str, Rule] = {
         _above("objective/kl"),
         "the policy has left the region that the rewards were made for",
         'Raise `ppo.kl.coef` (or set `ppo.kl.controller` = "adaptive"), or lower `ppo.learning_rate`.',
-        lambda ppo, step: ppo.teacher is None or ppo.kl.coef > 0,  # a teacher leads where it is, however far
+        lambda ppo, step: ppo.teacher is None or max(ppo.kl.coef, ppo.kl.final_coef) > 0,  # the teacher may be far from it
     ),
     "negative_kl": Rule(
         _below("objective/kl"),

@@ -73,7 +73,6 @@ def check(spec: JobSpec, options: CheckOptions | None = None) -> Report:
     draft.findings += check_scorers(spec, inputs)
     draft.findings += _tracker_findings(spec)
     return Report(
-        findings=[],
         datasets=draft.datasets,
         model=None if found.blueprint is None else own_model.describe(found.blueprint),
         stages=draft.stages,

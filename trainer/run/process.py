@@ -107,7 +107,7 @@ def _guarded(
             if monitor is not None:
                 monitor.fail(None)
             raise
-        problem = _named(error, session)
+        problem = named_error(error, session)
         if monitor is not None:
             monitor.fail(failure_of(problem, session.world.rank, session.stage, session.step or None))
         with suppress(OSError):  # the disk may be too full for even this event
@@ -119,7 +119,8 @@ def _guarded(
         release_engine(session)  # another seed of the run may start one of its own
 
 
-def _named(error: Exception, session: Session) -> TrainerError:
+def named_error(error: Exception, session: Session) -> TrainerError:
+    """The error as one that a user can read: out of memory, a full disk, a damaged file, or a bug of the trainer."""
     if isinstance(error, TrainerError):
         return error
     if is_out_of_memory(error):

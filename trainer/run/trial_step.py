@@ -21,6 +21,7 @@ from trainer.errors import Diverged, SpecError, TrainerError
 from trainer.health import Monitor
 from trainer.ppo.experience import build_experience, learnable
 from trainer.ppo.learners import Learners
+from trainer.ppo.ptx import Pretraining
 from trainer.ppo.state import PPOState
 from trainer.ppo.update import kl_to_old_policy, update
 from trainer.preflight.report import Finding, Level, TrialReport, TrialStep
@@ -28,7 +29,7 @@ from trainer.rollout.batch import score
 from trainer.rollout.context import PPOContext, PPOModels
 from trainer.rollout.producer import RolloutProducer
 from trainer.run import pipeline
-from trainer.run.process import device_of
+from trainer.run.process import device_of, named_error
 from trainer.sampling.sampler import release_engine, sampler_for
 from trainer.session.session import Session
 from trainer.spec import JobSpec
@@ -50,9 +51,14 @@ def trial_steps(spec: JobSpec) -> TrialReport:
     alone = _first_iteration(spec)
     with tempfile.TemporaryDirectory(prefix="proximal-trial-") as folder:
         session = Session(alone, Path(folder), None)
-        session.compute_on(device_of(alone.runtime, session.world))
         try:
+            session.compute_on(device_of(alone.runtime, session.world))
             steps, responses = _measured(session)
+        except Exception as error:  # the process boundary, as in a run
+            problem = named_error(error, session)
+            if problem is error:
+                raise
+            raise problem from error
         finally:
             release_engine(session)
     before = next((stage for stage in spec.stages if stage in ("sft", "dpo", "kto")), None)
@@ -89,9 +95,8 @@ def _first_iteration(spec: JobSpec) -> JobSpec:
     ppo |= {"steps": 1, "lr_schedule": "kl_adaptive", "warmup_ratio": 0.0, "adaptive_rate": bounds, "online": None}
     ppo["guards"] |= {"target_kl": None, "lr_cut_kl": None}
     ppo["policy_loss"] |= {"old_kl_target": None}
-    if (
-        spec.ppo.rollout.asynchronous
-    ):  # the first responses are those of the policy itself, so nothing is to be corrected
+    # The first responses are those of the policy itself, so there is nothing to correct.
+    if spec.ppo.rollout.asynchronous:
         ppo["rollout"] |= {"asynchronous": False, "staleness": None, "correction": {}, "importance_cap": "auto"}
     if spec.ppo.uses_critic:
         ppo["critic"] |= {"warmup_steps": 0, "pretraining": None}
@@ -125,13 +130,14 @@ def _measured(session: Session) -> tuple[list[TrialStep], int]:
     coefficients = state.kl_coefficients(spec, 0)
     experience = build_experience(context, learned, kl_coef=coefficients.reference, score_scale=state.scale.deviation)
     experience = state.in_value_units(experience, context)
+    pretraining = Pretraining.build(context, data.texts)
     begun, found = _weights(models), list[TrialStep]()
     for rate in sorted({*RATES, spec.learning_rate}):
         learners = Learners.build(models, spec)
         learners.retune(rate, spec.critic.learning_rate)
         kl: float | None
         try:
-            result = update(context, experience, learners, coefficients, 0)
+            result = update(context, experience, learners, coefficients, 0, pretraining=pretraining)
             kl = kl_to_old_policy(context, result.experience)
         except Diverged:
             kl = None

@@ -1,9 +1,11 @@
 """The trial step: how far a learning rate moves the policy, before a run."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from tests.trainer.run.tools import LENGTH, run, spec_of
 from tests.trainer.running import events_of
@@ -65,6 +67,30 @@ def test_trial_step_names_a_refill_that_finds_no_difference(first: Path) -> None
     ppo = {"samples_per_prompt": 2, "rollout": {"refill": {"max_rounds": 2}}, "advantage": GROUPS}
     with pytest.raises(TrainerError, match="no prompt whose responses differ"):
         trial_steps(spec_of(["ppo"], model=str(first / "sft"), rewards=[same], ppo=ppo))
+
+
+def test_trial_step_includes_the_pretraining_mix(first: Path, tmp_path: Path) -> None:
+    """Its gradient changes the step, as in the run."""
+    (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": f"the film was {n}"}) + "\n" for n in range(40)))
+    data = {"pretraining": str(tmp_path / "texts.jsonl")}
+    common = {"model": str(first / "sft"), "rewards": [LENGTH], "ppo": ADAPTIVE | {"ptx": {"coef": 1.0}}}
+    run(tmp_path / "run", ["ppo"], data=data, **common)
+    reported = [event.values for event in events_of(tmp_path / "run") if isinstance(event, Metrics)]
+    (moved,) = (values["policy/moved_kl"] for values in reported if "policy/moved_kl" in values)
+    found = {step.learning_rate: step.kl for step in trial_steps(spec_of(["ppo"], data=data, **common)).steps}
+    assert found[1e-3] == moved
+
+
+def test_memory_that_a_trial_step_lacks_is_a_finding_not_a_crash(
+    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*parts: object, **options: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr("trainer.run.trial_step.update", fail)
+    (tmp_path / "spec.json").write_text(spec_with(first).model_dump_json())
+    assert main(["check", str(tmp_path / "spec.json"), "--trial-step"]) == 0
+    assert "No trial step was taken. " in " ".join(capsys.readouterr().out.split())
 
 
 def test_run_that_trains_its_model_first_has_no_trial_step() -> None:

@@ -81,7 +81,7 @@ class MemberVerdicts:
     def slices(self) -> dict[str, Slice]:
         """The accuracy of each member."""
         columns = zip(*self.right, strict=True)
-        return {f"member {number}": _share([*map(float, one)], None) for number, one in enumerate(columns, 1)}
+        return {str(number): _share([*map(float, one)], None) for number, one in enumerate(columns, 1)}
 
     @property
     def agreement(self) -> float:

@@ -3142,7 +3142,7 @@ export interface components {
             };
             /**
              * By Member
-             * @description By the member of an ensemble (`reward_model.members`), with the accuracy of that member alone.
+             * @description By the number of the member of an ensemble (`reward_model.members`), from 1, with the accuracy of that member alone.
              * @default {}
              */
             by_member: {
@@ -10558,7 +10558,7 @@ export interface components {
             };
             /**
              * By Member
-             * @description By the member of an ensemble (`reward_model.members`), with the accuracy of that member alone.
+             * @description By the number of the member of an ensemble (`reward_model.members`), from 1, with the accuracy of that member alone.
              * @default {}
              */
             by_member: {

@@ -68,8 +68,8 @@ def test_verdicts_of_members_by_hand() -> None:
     assert found == MemberVerdicts([[True, False], [True, True]])
     assert found.headline == {"member_accuracy_min": 0.5, "member_accuracy_max": 1.0, "agreement": 0.5}
     assert [(name, one.accuracy, one.pairs) for name, one in found.slices.items()] == [
-        ("member 1", 1.0, 2),
-        ("member 2", 0.5, 2),
+        ("1", 1.0, 2),
+        ("2", 0.5, 2),
     ]
 
 
@@ -182,7 +182,7 @@ def test_training_ignores_the_scales_of_the_members(tmp_path: Path) -> None:
 def test_report_card_and_metrics_have_each_member(tmp_path: Path) -> None:
     trained(tmp_path, SPEC)
     card = next(event for event in events_of(tmp_path) if isinstance(event, ReportCard)).card
-    assert list(card.by_member) == ["member 1", "member 2", "member 3"]
+    assert list(card.by_member) == ["1", "2", "3"]
     last = metrics_of(tmp_path)["reward_model", 2]
     found = [one.accuracy for one in card.by_member.values()]
     assert (last["eval/member_accuracy_min"], last["eval/member_accuracy_max"]) == (min(found), max(found))

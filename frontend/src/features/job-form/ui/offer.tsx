@@ -9,14 +9,17 @@ import { useForm } from "@/features/job-form/ui/form-context";
 import { count } from "@/lib/format";
 import styles from "./form.module.css";
 
-/** Offers the settings of the preset that is for the job's model and rewards, and takes them back on request. */
+/**
+ * Offers the settings of the preset that is for the job's model and rewards, and takes them back on request. A field that a
+ * sweep varies keeps its variations.
+ */
 export function Offer({ defaultOf }: { defaultOf: (path: string) => Json | undefined }) {
-  const { spec, set } = useForm();
+  const { spec, set, variations } = useForm();
   const presets = useQuery(presetsQuery);
   const [taken, setTaken] = useState<readonly Difference[]>([]);
   const preset = suited(spec, presets.data ?? []);
   if (!preset) return null;
-  const settings = offered(spec, preset, defaultOf);
+  const settings = offered(spec, preset, defaultOf).filter(({ path }) => !Object.hasOwn(variations ?? {}, path));
   const take = () => {
     for (const { path, after } of settings) set(path, after);
     setTaken(settings);

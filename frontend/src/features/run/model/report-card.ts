@@ -36,7 +36,7 @@ const GROUPS: readonly (readonly [string, string, readonly string[]])[] = [
   ["by_source", "source", []],
   ["by_length", "length", ["less than half as long", "shorter", "about as long", "longer", "twice as long or more"]],
   ["by_agreement", "agreement", ["unanimous", "majority", "split"]],
-  ["by_member", "member", Array.from({ length: 16 }, (_, at) => `member ${at + 1}`)],
+  ["by_member", "member", Array.from({ length: 16 }, (_, at) => String(at + 1))],
 ];
 const FIGURES: readonly (readonly [string, string])[] = [
   ["auc", "AUC"],
