@@ -11,7 +11,7 @@ PPO_PROMPTS = [
         "rounds of this iteration",
         "Rounds that `ppo.rollout.refill` sampled, the batch itself included: 1 if the responses to every prompt differed in their scores.",
         unit="rounds",
-        chart=Chart("Dynamic sampling", 149, "rounds", scale="right"),
+        chart=Chart("Dynamic sampling", 148, "rounds", scale="right"),
     ),
     Metric(
         "ppo",
@@ -40,7 +40,7 @@ PPO_PROMPTS = [
         (None, RULES.refill_short.limit),
         f"Raise `ppo.rollout.refill.max_rounds` or `ppo.samples_per_prompt`, or choose other prompts. {reported('refill_short')}",
         unit="share",
-        chart=Chart("Dynamic sampling", 148, "shortfall", scale="right"),
+        chart=Chart("Shortfall of prompts", 149),
     ),
     Metric(
         "ppo",

@@ -36,3 +36,13 @@ def test_right_scale_is_only_beside_a_left_one() -> None:
     for stage in STAGES:
         for title, lines in charts(stage).items():
             assert any(line.scale == "left" for line in lines), title
+
+
+def test_lines_on_one_scale_of_a_chart_have_one_unit() -> None:
+    """A healthy range is drawn over the left scale, so that a metric on the right one has none."""
+    units: dict[tuple[str, str, str], set[str]] = {}
+    for metric in METRICS:
+        if (chart := metric.chart) is not None:
+            units.setdefault((metric.stage, chart.title, chart.scale), set()).add(metric.unit)
+            assert chart.scale != "right" or metric.healthy is None, metric.name
+    assert {key: found for key, found in units.items() if len(found) > 1} == {}
