@@ -5,17 +5,19 @@ import re
 from playwright.sync_api import expect
 
 from proximal.sdk import Client
-from tests.e2e.axe import violations
+from tests.e2e.axe import unread, violations
 from tests.e2e.conftest import NewPage, Submit
 from tests.waiting import eventually
 
 
 def test_a_finding_leads_from_the_list_to_the_run(new_page: NewPage, submit_ppo: Submit, client: Client) -> None:
-    job_id = submit_ppo(steps=1, health={"kl_blow_up": {"limit": -1.0}})
+    job_id = submit_ppo(
+        steps=1, health={"kl_blow_up": {"limit": -1.0}, "clipfrac_high": {"limit": -1.0, "patience": 1}}
+    )
     eventually(lambda: client.get_job(job_id)["status"] == "succeeded")
     page = new_page()
     page.goto("/?health=warning")
-    page.get_by_role("link", name="KL too large").click()
+    page.get_by_role("link", name=re.compile("KL too large|Too much clipping")).click()
     expect(page).to_have_url(re.compile(f"/jobs/{job_id}"))
     health = page.get_by_role("dialog", name="Health of the run")
     expect(health).to_contain_text("KL too large")
@@ -26,6 +28,7 @@ def test_a_finding_leads_from_the_list_to_the_run(new_page: NewPage, submit_ppo:
     row = page.get_by_role("row", name="KL too large").first
     expect(row).to_contain_text("warning")
     assert violations(page) == []
+    assert unread(page) == []
     row.get_by_role("button", name="Only this job").click()
     expect(page).to_have_url(re.compile(rf"\?job={job_id}$"))
     page.get_by_label("Severity of the findings").select_option("error")

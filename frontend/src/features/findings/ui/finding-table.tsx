@@ -51,7 +51,7 @@ function Row({ finding, onJob }: { finding: HealthFinding; onJob: (job: string) 
         </span>
         <span className={styles.state}>
           <StatusBadge status={job_status} />
-          <Button look="quiet" aria-label={`Only this job: ${name}`} onClick={() => onJob(job_id)}>
+          <Button look="quiet" aria-label={`Only this job: ${name}, ${title}`} onClick={() => onJob(job_id)}>
             Only this job
           </Button>
         </span>
