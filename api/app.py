@@ -4,12 +4,26 @@ from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 
-from api import health, idempotency, keys, platform, problems, reference, session, usage, view_settings, workers
+from api import (
+    health,
+    idempotency,
+    keys,
+    members,
+    platform,
+    problems,
+    reference,
+    session,
+    usage,
+    view_settings,
+    workers,
+)
 from api.annotation import routes as annotation
+from api.authorization import check_table
 from api.compression import Compression
 from api.dashboard import Dashboard
 from api.datasets import report_routes, version_routes
 from api.datasets import routes as datasets
+from api.deps import caller
 from api.groups import routes as groups
 from api.jobs import (
     checkpoint_routes,
@@ -62,6 +76,7 @@ ROUTERS = (
     platform.router,
     usage.router,
     keys.router,
+    members.router,
     view_settings.router,
     workers.router,
 )
@@ -89,6 +104,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         app.include_router(_under_v1(router))
     app.include_router(health.router)
     app.include_router(reference.router)
+    check_table([route for router in (*ROUTERS, health.router, reference.router) for route in router.routes], caller)
     if settings is not None:
         app.router.default = Dashboard(settings.dashboard_dir)
     describe(app)

@@ -12,15 +12,17 @@ from sqlalchemy.exc import InvalidRequestError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
+from api.authorization import authorize
 from api.response_headers import add_header
 from core.access import keys
 from core.access.keys import Principal
 from core.access.rate_limits import rate_limiter, request_limit
 from core.access.tries import Tries
+from core.access.users import act_as
 from core.blobs import BlobStore, blob_store
 from core.datasets import versions
 from core.db import request_scope
-from core.errors import CrossOrigin, InvalidRequest, NotFound, NotOperator, NotSignedIn, RateLimited
+from core.errors import CrossOrigin, InvalidRequest, NotFound, NotSignedIn, RateLimited
 from core.jobs.submission.submit import Queueing
 from core.models import Checkpoint, Dataset, Job, Upload
 from core.paging import Order
@@ -43,10 +45,11 @@ def _settings(request: Request) -> Settings:
 SettingsDep = Annotated[Settings, Depends(_settings)]
 
 
-def _session(settings: SettingsDep) -> Iterator[Session]:
+def _session(request: Request, settings: SettingsDep) -> Iterator[Session]:
     """The request's transaction. With `scope="function"` below it is committed before the response is sent, so that a
-    failed commit is an error response."""
+    failed commit is an error response. Objects that it makes belong to the caller, if there is one."""
     with request_scope(settings) as session:
+        act_as(session, lambda: getattr(request.state, "user_id", None))
         yield session
 
 
@@ -75,15 +78,20 @@ def client_address(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def _principal(
+def caller(
     request: Request,
     settings: SettingsDep,
     bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
     cookie: Annotated[str | None, Depends(_cookie)],
 ) -> Principal:
-    """The caller, read in a transaction of its own, so that a slow upload holds no connection. Counts the request."""
+    """The caller, who may make this request: read in a transaction of its own, so that a slow upload holds no connection.
+
+    Counts the request. Raises NotSignedIn, RateLimited, NotAllowed, NotOperator, and NotFound for an object of another project.
+    """
     principal = _authenticated(request, settings, bearer.credentials if bearer else None, cookie)
     _count(request, settings, principal)
+    authorize(request, settings, principal)
+    request.state.user_id = principal.user_id
     return principal
 
 
@@ -103,8 +111,8 @@ def _authenticated(request: Request, settings: Settings, key: str | None, cookie
 def _count(request: Request, settings: Settings, principal: Principal) -> None:
     """Count the request, and add the headers of draft-ietf-httpapi-ratelimit-headers. Raises RateLimited.
 
-    All keys of an owner count together, since each of them can make more. Its browser sessions count apart from them, so a
-    busy program does not lock its owner out of the dashboard.
+    All keys of a project count together, since each of them can make more. Its browser sessions count apart from them, so a
+    busy program does not lock people out of the dashboard.
     """
     if not settings.requests_per_second:
         return
@@ -121,7 +129,7 @@ def _count(request: Request, settings: Settings, principal: Principal) -> None:
         )
 
 
-PrincipalDep = Annotated[Principal, Depends(_principal)]
+PrincipalDep = Annotated[Principal, Depends(caller)]
 
 
 def _sent(bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> str:
@@ -132,19 +140,6 @@ def _sent(bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer
 
 
 BearerDep = Annotated[str, Depends(_sent)]
-
-
-def _operator(principal: PrincipalDep) -> Principal:
-    """The caller. Raises NotOperator unless its key is an operator's."""
-    if not principal.operator:
-        raise NotOperator(
-            "This key may not change workers. Use the key of `proximal up`, or one made with "
-            "`python -m core keys create --operator`."
-        )
-    return principal
-
-
-OperatorDep = Annotated[Principal, Depends(_operator)]
 
 
 def refuse_other_sites(request: Request, *, silence_is_fine: bool = False) -> None:

@@ -13,14 +13,15 @@ from sqlalchemy.exc import InvalidRequestError
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, PreconditionFailed
-from core.models import AnnotationRound, Dataset, Job, JobTemplate
+from core.models import AnnotationRound, Dataset, Job, JobTemplate, Project
 
-Changeable = Job | JobTemplate | Dataset | AnnotationRound
+Changeable = Job | JobTemplate | Dataset | AnnotationRound | Project
 _FIELDS: dict[type[Any], tuple[str, ...]] = {
     Job: ("name", "tags", "notes", "metadata_", "preemptible", "archived_at"),
     Dataset: ("name", "archived_at", "expires_at"),
     JobTemplate: ("name", "description", "spec"),
     AnnotationRound: ("name", "instructions", "overlap", "status"),
+    Project: ("name",),
 }
 ETAG: dict[int | str, dict[str, Any]] = {200: {"headers": {"ETag": {"$ref": "#/components/headers/ETag"}}}}
 """`responses` of a route that returns an ETag. `api.openapi` describes the header."""

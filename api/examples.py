@@ -23,7 +23,11 @@ _SHA = "49bc71b30e49a6f5b7a2d6a8f0c1e9d3b4a5c6d7e8f90123456789abcdef0123"
 
 BODIES: Mapping[str, Any] = {
     "sign_in": {"token": "prx_mfrggzdfmztwq2lknnwg23tpobyxe43u"},
-    "create_key": {"name": "nightly script"},
+    "create_key": {"name": "nightly script", "scopes": ["read", "submit"], "expires_at": "2099-01-01T00:00:00Z"},
+    "create_member_key": {"name": "nightly script", "scopes": ["read", "submit"]},
+    "change_project": {"name": "Assistants"},
+    "add_member": {"name": "Ada", "role": "member"},
+    "set_member_role": {"role": "viewer"},
     "join_worker": {"version": "0.1.0"},
     "store_view_setting": {"value": {"pinned": ["Reward"], "hidden": ["Policy loss"]}},
     "upload_dataset": {"upload": UPLOAD, "name": "Pairs of March", "kind": "preferences"},
@@ -80,6 +84,12 @@ _AT_LIMIT = {"value": 2_000_000, "limit": 1_000_000, "setting": "PROXIMAL_MAX_ST
 PROBLEMS: Mapping[str, Mapping[str, Any]] = {
     "bad_request": {"detail": "The body is not UTF-8 at byte 12. Send JSON in UTF-8."},
     "not_found": {"detail": f"There is no job {JOB!r}."},
+    "not_allowed": {
+        "detail": "Your role in this project is `viewer`. This request needs `member` or `admin`. Ask an admin of the project.",
+    },
+    "last_admin": {
+        "detail": "This is the only admin of the project. Make another member an admin, and remove this one then."
+    },
     "invalid_transition": {
         "detail": "A job that is succeeded cannot become cancelled. Possible now: archive.",
         "from": "succeeded",

@@ -1,9 +1,11 @@
-"""The caller's API keys."""
+"""API keys: those of the caller, and for an admin those of all members."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import ConfigDict, Field
+from sqlalchemy.orm import Session
 
 from api.deps import PrincipalDep, SessionDep
 from api.problems import BadRequest, documented
@@ -11,6 +13,7 @@ from api.schema import ListOf, Schema, Timestamp
 from core import models
 from core.access import keys
 from core.access.keys import Principal
+from core.access.policy import Action, Scope
 from core.errors import (
     CrossOrigin,
     InvalidRequest,
@@ -33,6 +36,10 @@ class NewKey(Schema):
 
     name: Annotated[str, Field(min_length=1, max_length=KEY_NAME_CHARACTERS, pattern=r"^[^\x00-\x1f]*$")]
     """Its purpose, such as the name of a machine or a script."""
+    scopes: Annotated[list[Scope], Field(min_length=1)] | None = None
+    """The scopes to which it is limited. Left out: those of the key that makes it, if it has any. `read`: read the project. `annotate`: answer rounds. `submit`: make jobs and datasets, and change them. `manage`: keys and members."""
+    expires_at: Timestamp | None = None
+    """When it stops being valid. Left out: when the key that makes it does, if ever."""
 
 
 class Key(Schema):
@@ -45,7 +52,13 @@ class Key(Schema):
     name: str
     """Its purpose, as its creator named it."""
     prefix: str
-    """Its first characters, by which its owner recognises it."""
+    """Its first characters, by which its user recognises it."""
+    user_id: str | None
+    """The member that it acts for; null: a key of an older release that was not used since."""
+    scopes: list[Scope] | None
+    """The scopes to which it is limited; null: everything that the role of its member allows."""
+    expires_at: Timestamp | None
+    """When it stops being valid; null: never."""
     operator: bool
     """Whether it may change workers."""
     current: bool
@@ -57,7 +70,7 @@ class Key(Schema):
     revoked_at: Timestamp | None
     """When it was revoked; null if it is valid."""
     made_by: str | None
-    """Id of your key whose request created it; null if none did, or if that was not recorded."""
+    """Id of the key whose request created it; null if none did, or if that was not recorded."""
 
 
 class RevokedKey(Key):
@@ -75,7 +88,7 @@ class CreatedKey(Key):
 
 
 class KeyList(ListOf[Key]):
-    """Your API keys."""
+    """API keys of the project."""
 
 
 router = APIRouter(prefix="/keys", tags=["Platform"])
@@ -85,22 +98,58 @@ _AND_MADE = "Also revoke the valid keys that it made, and those that these made.
 
 @router.get("", responses=documented(NotSignedIn))
 def list_keys(principal: PrincipalDep, session: SessionDep) -> KeyList:
-    """List your API keys, the newest first: the valid ones, and up to 100 revoked ones."""
-    return KeyList.from_items([Key(**_fields(key, principal)) for key in keys.listed(session, principal.owner_id)])
+    """List your API keys, the newest first: the valid ones, and up to 100 revoked ones. An admin sees those of all members."""
+    whose = None if principal.may(Action.KEYS, own=False) else principal.user_id
+    found = keys.listed(session, principal.owner_id, whose)
+    return KeyList.from_items([Key(**_fields(key, principal)) for key in found])
 
 
 @router.post("", status_code=201, responses=documented(*_ERRORS, BadRequest, TooLarge, WrongMediaType, QuotaExceeded))
 def create_key(body: NewKey, principal: PrincipalDep, session: SessionDep) -> CreatedKey:
-    """Create another API key. It sees the same jobs, datasets and rounds as yours.
+    """Create another API key of yours. It allows what your role allows, or less if it has scopes.
 
     The response is the only one that contains the key. An operator's key creates operators' keys.
     """
     keys.check_count(session, principal.owner_id)
+    made = made_key(session, principal, body, user_id=principal.user_id, operator=principal.operator)
+    return created(*made, principal)
+
+
+def made_key(
+    session: Session, principal: Principal, body: NewKey, *, user_id: str, operator: bool = False
+) -> tuple[models.ApiKey, str]:
+    """A new key of a member, which is no stronger and lives no longer than the key of the request. Raises InvalidRequest."""
+    maker = session.get_one(models.ApiKey, principal.key_id)
+    scopes = principal.scopes if body.scopes is None else frozenset(body.scopes)
+    if principal.scopes is not None and not (scopes or frozenset()) <= principal.scopes:
+        more = ", ".join(sorted((scopes or frozenset()) - principal.scopes))
+        raise _invalid("scopes", f"has {more}, which the key of this request lacks")
+    if body.expires_at is not None and body.expires_at <= datetime.now(UTC):
+        raise _invalid("expires_at", "is in the past")
+    expires_at = body.expires_at or maker.expires_at
+    if maker.expires_at is not None and expires_at is not None and expires_at > maker.expires_at:
+        raise _invalid("expires_at", f"is after the end of the key of this request, {maker.expires_at.isoformat()}")
     key, text = keys.add_key(
-        session, principal.owner_id, body.name, operator=principal.operator, made_by=principal.key_id
+        session,
+        principal.owner_id,
+        body.name,
+        user_id=user_id,
+        operator=operator,
+        made_by=principal.key_id,
+        scopes=scopes,
+        expires_at=expires_at,
     )
     session.refresh(key)
+    return key, text
+
+
+def created(key: models.ApiKey, text: str, principal: Principal) -> CreatedKey:
+    """The response with a new key of `made_key`."""
     return CreatedKey(**_fields(key, principal), text=text)
+
+
+def _invalid(name: str, detail: str) -> InvalidRequest:
+    return InvalidRequest(f"`{name}` {detail}.", param=name, errors=[{"pointer": f"#/{name}", "detail": detail}])
 
 
 @router.post("/{key_id}/revoke", responses=documented(*_ERRORS, NotFound, KeyInUse))
@@ -132,6 +181,17 @@ def revoke_key(
 
 
 def _fields(key: models.ApiKey, principal: Principal) -> dict[str, object]:
-    same = ("id", "name", "operator", "created_at", "last_used_at", "revoked_at", "made_by")
+    same = (
+        "id",
+        "name",
+        "user_id",
+        "scopes",
+        "expires_at",
+        "operator",
+        "created_at",
+        "last_used_at",
+        "revoked_at",
+        "made_by",
+    )
     fields = {name: getattr(key, name) for name in same}
     return fields | {"prefix": f"{key.prefix}…", "current": key.id == principal.key_id}

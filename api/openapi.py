@@ -9,11 +9,13 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from api import idempotency
+from api.authorization import ACTIONS
 from api.datasets.schemas import ImportDataset
 from api.examples import add_bodies, problem_example
 from api.jobs.schemas import JobLogLine
 from api.problems import MEDIA_TYPE, BadRequest, Problem, documented
-from core.errors import IdempotencyKeyReused, PlatformError, RateLimited, RequestInFlight, TooLarge
+from core.access.policy import Action
+from core.errors import IdempotencyKeyReused, NotAllowed, PlatformError, RateLimited, RequestInFlight, TooLarge
 
 Node = dict[str, Any]
 RESPONSE_HEADERS = {
@@ -79,6 +81,8 @@ def _document_headers(operation: Node) -> None:
         headers.append(idempotency.REPLAYED)
     if "security" in operation:
         _add_errors(operation, RateLimited)
+        if ACTIONS.get(operation["operationId"], Action.ACCOUNT) is not Action.ACCOUNT:
+            _add_errors(operation, NotAllowed)
         headers += ["RateLimit", "RateLimit-Policy"]
     for status, response in operation["responses"].items():
         sent = headers if status.startswith("2") else ["Retry-After"] if status in ("429", "503") else []

@@ -1,6 +1,6 @@
 """Signing a browser in and out."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal, Self
 
 from fastapi import APIRouter, Request, Response
@@ -10,8 +10,10 @@ from api.deps import COOKIE, PrincipalDep, SessionDep, SettingsDep, client_addre
 from api.problems import BadRequest, documented
 from api.schema import Schema, Timestamp
 from core.access import keys
+from core.access.policy import Action
 from core.errors import CrossOrigin, InvalidRequest, NotSignedIn, TooLarge, TooManyTries, WrongMediaType
 from core.live import announce_ended_access
+from core.models import Role
 
 
 class SignIn(Schema):
@@ -53,6 +55,15 @@ class KeyRef(Schema):
     """Whether it may change workers."""
 
 
+class UserRef(Schema):
+    """The member that a request acts for."""
+
+    id: str
+    """The user's id."""
+    name: str
+    """The user's name."""
+
+
 class Session(Schema):
     """The caller and the session."""
 
@@ -61,9 +72,17 @@ class Session(Schema):
     key: KeyRef
     """The API key behind the call."""
     owner: str
-    """Id of the owner of all that the key sees."""
+    """Id of the project that the key works in."""
+    user: UserRef
+    """The member that the key acts for."""
+    role: Role
+    """The member's role in the project."""
+    permissions: list[Action]
+    """The actions that the caller may take, on objects that it made. `change` of what other members made also needs `change_others`."""
+    change_others: bool
+    """Whether the caller may change what other members made."""
     expires_at: Timestamp | None
-    """When the browser session ends; null for a call with the key itself."""
+    """When the browser session or the key ends; null for a key without an end."""
 
 
 router = APIRouter(prefix="/session", tags=["Session"])
@@ -90,7 +109,7 @@ def sign_in(body: SignIn, request: Request, response: Response, session: Session
         samesite="strict",
         secure=request.url.scheme == "https",
     )
-    return Session(key=_key(principal), owner=principal.owner_id, expires_at=expires_at)
+    return _view(principal, expires_at)
 
 
 @router.post("/codes", status_code=201, responses=documented(NotSignedIn, InvalidRequest))
@@ -104,8 +123,8 @@ def create_sign_in_code(principal: PrincipalDep, session: SessionDep, settings: 
 
 @router.get("", responses=documented(NotSignedIn))
 def who_am_i(principal: PrincipalDep) -> Session:
-    """Return the API key of the caller."""
-    return Session(key=_key(principal), owner=principal.owner_id, expires_at=principal.expires_at)
+    """Return the caller: its key, its project, and what it may do."""
+    return _view(principal, principal.expires_at)
 
 
 @router.delete("", status_code=204, responses=documented(NotSignedIn, CrossOrigin))
@@ -117,5 +136,13 @@ def sign_out(_: PrincipalDep, request: Request, response: Response, session: Ses
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
 
 
-def _key(principal: keys.Principal) -> KeyRef:
-    return KeyRef(id=principal.key_id, name=principal.key_name, operator=principal.operator)
+def _view(principal: keys.Principal, expires_at: datetime | None) -> Session:
+    return Session(
+        key=KeyRef(id=principal.key_id, name=principal.key_name, operator=principal.operator),
+        owner=principal.owner_id,
+        user=UserRef(id=principal.user_id, name=principal.user_name),
+        role=principal.role,
+        permissions=[action for action in Action if principal.may(action)],
+        change_others=principal.may(Action.CHANGE, own=False),
+        expires_at=expires_at,
+    )

@@ -11,7 +11,6 @@ from sqlalchemy import select
 from api.deps import (
     BearerDep,
     BlobsDep,
-    OperatorDep,
     PrincipalDep,
     SessionDep,
     SettingsDep,
@@ -28,6 +27,7 @@ from core.db import after_commit
 from core.errors import (
     CrossOrigin,
     InvalidRequest,
+    NotAllowed,
     NotFound,
     NotOperator,
     NotSignedIn,
@@ -175,7 +175,7 @@ class WorkerList(ListOf[Worker]):
 
 
 router = APIRouter(tags=["Platform"])
-ERRORS = (NotSignedIn, CrossOrigin, NotOperator, NotFound, InvalidRequest)
+ERRORS = (NotSignedIn, CrossOrigin, NotAllowed, NotOperator, NotFound, InvalidRequest)
 
 
 @router.get("/workers", responses=documented(NotSignedIn))
@@ -189,27 +189,29 @@ def list_workers(principal: PrincipalDep, session: SessionDep) -> WorkerList:
 
 
 @router.post("/workers/{worker_id}/cordon", responses=documented(*ERRORS))
-def cordon_worker(worker_id: str, principal: OperatorDep, session: SessionDep) -> Worker:
+def cordon_worker(worker_id: str, principal: PrincipalDep, session: SessionDep) -> Worker:
     """Keep new jobs from a worker. It finishes the job that it runs. A restarted worker with the same name stays cordoned."""
     return _changed(session, principal, worker_id, WorkerState.CORDONED)
 
 
 @router.post("/workers/{worker_id}/drain", responses=documented(*ERRORS))
-def drain_worker(worker_id: str, principal: OperatorDep, session: SessionDep) -> Worker:
+def drain_worker(worker_id: str, principal: PrincipalDep, session: SessionDep) -> Worker:
     """Keep new jobs from a worker, and let it save its job and give it back to the queue."""
     return _changed(session, principal, worker_id, WorkerState.DRAINING)
 
 
 @router.post("/workers/{worker_id}/uncordon", responses=documented(*ERRORS))
-def uncordon_worker(worker_id: str, principal: OperatorDep, session: SessionDep, settings: SettingsDep) -> Worker:
+def uncordon_worker(worker_id: str, principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Worker:
     """Let a worker take jobs again. One that has stopped takes jobs when it starts again, and leaves the list."""
     shown = _changed(session, principal, worker_id, WorkerState.ONLINE)
     after_commit(session, lambda: wake_worker(settings.redis_url, job_queue(shown.worker_class)))
     return shown
 
 
-@router.post("/workers/tokens", status_code=201, responses=documented(NotSignedIn, CrossOrigin, NotOperator))
-def create_worker_token(principal: OperatorDep, session: SessionDep, settings: SettingsDep) -> WorkerToken:
+@router.post(
+    "/workers/tokens", status_code=201, responses=documented(NotSignedIn, CrossOrigin, NotAllowed, NotOperator)
+)
+def create_worker_token(principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> WorkerToken:
     """Create a token with which one worker joins within `PROXIMAL_JOIN_MINUTES`. A person who has it gets access to the database."""
     token, expires_at = worker_tokens.create_token(session, principal.key_id, timedelta(minutes=settings.join_minutes))
     return WorkerToken(token=token, expires_at=expires_at)

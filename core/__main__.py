@@ -12,7 +12,7 @@ from core.access.keys import create_key, revoke_key, valid_keys_made_by
 from core.db import migrate, session_scope
 from core.errors import InvalidRequest, NotFound, PlatformError
 from core.live import announce_ended_access
-from core.models import ApiKey, Owner
+from core.models import ApiKey, Project
 from core.quotas import Quotas
 from core.scheduling.usage import usage_of
 from core.settings import get_settings
@@ -61,7 +61,7 @@ def _revoke_key(options: argparse.Namespace) -> None:
 
 def _list_owners(_: argparse.Namespace) -> None:
     with session_scope() as session:
-        for owner in session.scalars(select(Owner).order_by(Owner.created_at, Owner.id)):
+        for owner in session.scalars(select(Project).order_by(Project.created_at, Project.id)):
             own = ", ".join(f"{name}={_text(value)}" for name, value in sorted(owner.quotas.items()))
             _print(f"{owner.id}  {owner.name}  {own or 'default quotas'}")
 
@@ -95,8 +95,8 @@ def _set_quotas(options: argparse.Namespace) -> None:
     _show_owner(options)
 
 
-def _owner(session: Session, owner_id: str) -> Owner:
-    owner = session.get(Owner, owner_id)
+def _owner(session: Session, owner_id: str) -> Project:
+    owner = session.get(Project, owner_id)
     if owner is None:
         raise NotFound(f"There is no owner {owner_id!r}. `python -m core owners list` prints all.")
     return owner

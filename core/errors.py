@@ -48,6 +48,12 @@ class CrossOrigin(PlatformError):
     title = "Requests that change something must come from the dashboard itself."
 
 
+class NotAllowed(PlatformError):
+    status = 403
+    code = "not_allowed"
+    title = "Your role in the project, or your key, does not allow this."
+
+
 class NotOperator(PlatformError):
     status = 403
     code = "not_operator"
@@ -57,7 +63,7 @@ class NotOperator(PlatformError):
 class NotFound(PlatformError):
     status = 404
     code = "not_found"
-    title = "It does not exist, or belongs to another API key."
+    title = "It does not exist, or belongs to another project."
 
 
 class Conflict(PlatformError):
@@ -105,6 +111,11 @@ class JobNotEnded(Conflict):
 class KeyInUse(Conflict):
     code = "key_in_use"
     title = "The request is made with this key."
+
+
+class LastAdmin(Conflict):
+    code = "last_admin"
+    title = "The project would have no admin."
 
 
 class NameTaken(Conflict):

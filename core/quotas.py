@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import QuotaExceeded
 from core.lanes import IMPORTS
-from core.models import Checkpoint, Dataset, DatasetContent, DatasetVersion, DataTask, Job, Owner, Upload, UploadPart
+from core.models import Checkpoint, Dataset, DatasetContent, DatasetVersion, DataTask, Job, Project, Upload, UploadPart
 from core.models.jobs import TERMINAL
 from core.models.tasks import TaskStatus
 from core.models.uploads import UploadStatus
@@ -69,11 +69,11 @@ def default_quotas(settings: Settings) -> Quotas:
 
 def quotas_of(session: Session, owner_id: str, settings: Settings) -> Quotas:
     """The quotas of an owner: its own ones, and the defaults for the others."""
-    own = session.scalars(select(Owner.quotas).where(Owner.id == owner_id)).one_or_none()
+    own = session.scalars(select(Project.quotas).where(Project.id == owner_id)).one_or_none()
     return _with_defaults(own or {}, settings)
 
 
-def owner_quotas(owner: Owner, settings: Settings) -> Quotas:
+def owner_quotas(owner: Project, settings: Settings) -> Quotas:
     """The same for a row."""
     return _with_defaults(owner.quotas, settings)
 

@@ -1,4 +1,4 @@
-"""API keys and browser sessions. Only their hashes are stored, so a key is shown once, at its creation."""
+"""API keys and browser sessions: who calls. Only their hashes are stored, so a key is shown once, at its creation."""
 
 import base64
 import hashlib
@@ -10,19 +10,21 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import delete, func, or_, select, union_all, update
 from sqlalchemy.orm import Session
 
-from core.errors import NotFound, NotSignedIn, QuotaExceeded
-from core.models import ApiKey, BrowserSession, Owner, SignInCode, WorkerToken
+from core.access import users
+from core.access.policy import Action, Scope, refusal, roles_for
+from core.errors import NotAllowed, NotFound, NotOperator, NotSignedIn, QuotaExceeded
+from core.models import ApiKey, BrowserSession, Membership, Project, Role, SignInCode, User, WorkerToken
 from core.models.base import new_id
 
 PREFIX = "prx_"
 MOST_KEYS = 100
-"""Most valid keys of an owner, and most revoked ones in a list."""
+"""Most valid keys of a project, and most revoked ones in a list."""
 _LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Principal:
-    """The key that a request is made with, and the owner that it acts for.
+    """The key that a request is made with, its user, and the project in which it acts.
 
     `by_cookie`: a browser session stands for the key, so the request must come from the dashboard's own pages.
     """
@@ -30,10 +32,17 @@ class Principal:
     key_id: str
     key_name: str
     owner_id: str
+    """The project's id."""
+    user_id: str
+    user_name: str
+    role: Role
     by_cookie: bool
     expires_at: datetime | None = None
+    """When the key ends, or the browser session if that is earlier; None: never."""
     operator: bool = False
     """Whether the key may change workers."""
+    scopes: frozenset[Scope] | None = None
+    """The scopes to which the key is limited; None: no limit."""
     session_sha256: str | None = None
     """The browser session's primary key."""
 
@@ -42,13 +51,23 @@ class Principal:
         """Identifies the API key or the browser session, for `valid_credentials`."""
         return self.session_sha256 or self.key_id
 
+    def may(self, action: Action, *, own: bool = True) -> bool:
+        """Whether it may act. `own`: on an object that its user made, or on none."""
+        return refusal(action, self.role, self.scopes, self.operator, own=own) is None
+
+    def require(self, action: Action, *, own: bool = True) -> None:
+        """Raise NotAllowed, or NotOperator for want of an operator's key, unless it may act."""
+        reason = refusal(action, self.role, self.scopes, self.operator, own=own)
+        if reason is not None:
+            raise (NotOperator if action is Action.OPERATE and not self.operator else NotAllowed)(reason)
+
 
 def create_key(session: Session, name: str, *, operator: bool = False) -> tuple[ApiKey, str]:
-    """Store a new key with an owner of its own. Returns the key's row, and its text, which is not stored."""
-    owner = Owner(id=new_id("key"), name=name)
-    session.add(owner)
+    """Store a new project with one user, its admin, and a key. Returns the key's row, and its text, which is not stored."""
+    project = Project(id=new_id("prj"), name=name)
+    session.add(project)
     session.flush()
-    return add_key(session, owner.id, name, operator=operator, key_id=owner.id)
+    return add_key(session, project.id, name, user_id=users.first_user_of(session, project), operator=operator)
 
 
 def add_key(
@@ -56,23 +75,28 @@ def add_key(
     owner_id: str,
     name: str,
     *,
+    user_id: str,
     operator: bool = False,
-    key_id: str | None = None,
     made_by: str | None = None,
+    scopes: Collection[Scope] | None = None,
+    expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """Store a new key of an owner. Returns the key's row, and its text, which is not stored.
+    """Store a new key of a user in a project. Returns the key's row, and its text, which is not stored.
 
-    `made_by`: the id of the key whose request creates it.
+    `made_by`: the id of the key whose request creates it. `scopes`, `expires_at`: None without a limit.
     """
     plaintext = PREFIX + base64.b32encode(secrets.token_bytes(20)).decode().lower()
     key = ApiKey(
-        id=key_id or new_id("key"),
+        id=new_id("key"),
         owner_id=owner_id,
+        user_id=user_id,
         name=name,
         prefix=plaintext[: len(PREFIX) + 4],
         sha256=_sha256(plaintext),
         operator=operator,
         made_by=made_by,
+        scopes=None if scopes is None else sorted(scopes),
+        expires_at=expires_at,
     )
     session.add(key)
     session.flush()
@@ -80,24 +104,23 @@ def add_key(
 
 
 def check_count(session: Session, owner_id: str) -> None:
-    """Raise QuotaExceeded if the owner has MOST_KEYS valid keys. Concurrent calls for one owner are serialised by a lock."""
+    """Raise QuotaExceeded if the project has MOST_KEYS valid keys. Concurrent calls for one project are serialised by a lock."""
     session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"keys {owner_id}", 0))))
     count = session.scalars(
         select(func.count()).select_from(ApiKey).filter_by(owner_id=owner_id, revoked_at=None)
     ).one()
     if count >= MOST_KEYS:
-        detail = (
-            f"You have {count} valid API keys. This platform allows {MOST_KEYS}. Revoke those that you no longer need."
-        )
+        detail = f"The project has {count} valid API keys. This platform allows {MOST_KEYS}. Revoke those that are no longer needed."
         raise QuotaExceeded(detail, limit=MOST_KEYS, value=count)
 
 
-def listed(session: Session, owner_id: str) -> Sequence[ApiKey]:
-    """The owner's valid keys, and the newest MOST_KEYS revoked ones, the newest first."""
+def listed(session: Session, owner_id: str, user_id: str | None = None) -> Sequence[ApiKey]:
+    """The project's valid keys, and the newest MOST_KEYS revoked ones, the newest first. `user_id`: only those of one user."""
     newest = (ApiKey.created_at.desc(), ApiKey.id)
-    revoked = select(ApiKey.id).where(ApiKey.owner_id == owner_id, ApiKey.revoked_at.is_not(None))
+    wanted = [ApiKey.owner_id == owner_id] + ([] if user_id is None else [ApiKey.user_id == user_id])
+    revoked = select(ApiKey.id).where(*wanted, ApiKey.revoked_at.is_not(None))
     shown = or_(ApiKey.revoked_at.is_(None), ApiKey.id.in_(revoked.order_by(*newest).limit(MOST_KEYS)))
-    return session.scalars(select(ApiKey).where(ApiKey.owner_id == owner_id, shown).order_by(*newest)).all()
+    return session.scalars(select(ApiKey).where(*wanted, shown).order_by(*newest)).all()
 
 
 def valid_keys_made_by(session: Session, key_id: str) -> Sequence[ApiKey]:
@@ -122,15 +145,43 @@ def revoke_key(session: Session, key_id: str) -> None:
 
 
 def authenticate(session: Session, plaintext: str) -> Principal:
-    """The principal of an API key. Raises NotSignedIn for an unknown or revoked key.
+    """The principal of an API key. Raises NotSignedIn for an unknown, revoked or expired key.
 
     The row is looked up by the hash of the key, so the response time reveals nothing about stored keys.
     """
     key = session.scalars(select(ApiKey).filter_by(sha256=_sha256(plaintext), revoked_at=None)).one_or_none()
     if key is None:
         raise NotSignedIn("This API key is unknown or revoked.")
+    principal = _principal(session, key)
     _note_use(session, key)
-    return Principal(key.id, key.name, key.owner_id, by_cookie=False, operator=key.operator)
+    return principal
+
+
+def _principal(session: Session, key: ApiKey, browser: BrowserSession | None = None) -> Principal:
+    """The principal of a valid key. Raises NotSignedIn for an expired key, and for a user who is no member any more."""
+    now = datetime.now(UTC)
+    if key.expires_at is not None and key.expires_at <= now:
+        when = f"{key.expires_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        raise NotSignedIn(f"The API key {key.name!r} expired on {when}. Use another key, or make a new one.")
+    user_id = key.user_id or users.adopt(session, key)
+    member = select(User.name, Membership.role).join(Membership, Membership.user_id == User.id)
+    found = session.execute(member.where(User.id == user_id, Membership.project_id == key.owner_id)).one_or_none()
+    if found is None:
+        raise NotSignedIn("The user of this API key is no longer a member of the project. Ask an admin of the project.")
+    ends = [end for end in (key.expires_at, browser.expires_at if browser else None) if end is not None]
+    return Principal(
+        key.id,
+        key.name,
+        key.owner_id,
+        user_id,
+        found.name,
+        Role(found.role),
+        by_cookie=browser is not None,
+        expires_at=min(ends, default=None),
+        operator=key.operator,
+        scopes=None if key.scopes is None else frozenset(map(Scope, key.scopes)),
+        session_sha256=browser.sha256 if browser else None,
+    )
 
 
 def create_code(session: Session, key_id: str, lifetime: timedelta) -> tuple[str, datetime]:
@@ -154,7 +205,7 @@ def redeem_code(session: Session, text: str) -> Principal:
     key = session.scalars(select(ApiKey).filter_by(id=key_id, revoked_at=None)).one_or_none()
     if key is None:
         raise NotSignedIn("The sign-in link is not valid any more. It works once, and for a few minutes.")
-    return Principal(key.id, key.name, key.owner_id, by_cookie=False, operator=key.operator)
+    return _principal(session, key)
 
 
 def open_session(session: Session, key_id: str, lifetime: timedelta) -> tuple[str, datetime]:
@@ -175,23 +226,23 @@ def authenticate_session(session: Session, token: str) -> Principal:
     if row is None:
         raise NotSignedIn("The session has ended. Sign in again.")
     browser, key = row
-    return Principal(
-        key.id,
-        key.name,
-        key.owner_id,
-        by_cookie=True,
-        expires_at=browser.expires_at,
-        session_sha256=browser.sha256,
-        operator=key.operator,
-    )
+    return _principal(session, key, browser)
 
 
 def valid_credentials(session: Session, credentials: Collection[str]) -> set[str]:
-    """Those of the credentials (`Principal.credential`) that are neither revoked, nor signed out, nor expired."""
-    key_is_valid, alive = ApiKey.revoked_at.is_(None), BrowserSession.expires_at > datetime.now(UTC)
-    browsers = select(BrowserSession.sha256).join(ApiKey, ApiKey.id == BrowserSession.key_id).where(key_is_valid, alive)
-    by_key = select(ApiKey.id).where(key_is_valid, ApiKey.id.in_(credentials))
-    return set(session.scalars(union_all(by_key, browsers.where(BrowserSession.sha256.in_(credentials)))))
+    """Those of the credentials (`Principal.credential`) that still may read: neither revoked, nor signed out, nor expired, and
+    of a member whose role allows it."""
+    now = datetime.now(UTC)
+    member = (Membership.user_id == ApiKey.user_id) & (Membership.project_id == ApiKey.owner_id)
+    key_is_valid = (
+        ApiKey.revoked_at.is_(None),
+        or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > now),
+        Membership.role.in_(roles_for(Action.READ, own=True)),
+    )
+    by_key = select(ApiKey.id).join(Membership, member).where(*key_is_valid, ApiKey.id.in_(credentials))
+    browsers = select(BrowserSession.sha256).join(ApiKey, ApiKey.id == BrowserSession.key_id).join(Membership, member)
+    browsers = browsers.where(*key_is_valid, BrowserSession.expires_at > now, BrowserSession.sha256.in_(credentials))
+    return set(session.scalars(union_all(by_key, browsers)))
 
 
 def close_session(session: Session, token: str) -> None:

@@ -132,7 +132,7 @@ def _origin(round_: AnnotationRound) -> dict[str, Any]:
 
 def _new(session: Session, round_: AnnotationRound, name: str | None) -> Dataset:
     kind = DatasetKind.PREFERENCES.value
-    return versions.new_dataset(session, round_.owner_id, name or _default_name(round_), kind)
+    return versions.new_dataset(session, round_.owner_id, name or _default_name(round_), kind, round_.created_by)
 
 
 def _default_name(round_: AnnotationRound) -> str:

@@ -6,6 +6,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from core import tasks
+from core.access.users import acting_user
 from core.annotation import sources
 from core.annotation.spec import NewRound, RoundChanges
 from core.datasets import versions
@@ -34,6 +35,7 @@ def create(session: Session, owner_id: str, spec: NewRound, settings: Settings |
         sources.owned_reward_model(session, owner_id, spec.reward_model, settings)
     plain = spec.model_dump(include={"kind", "instructions", "gold_share", "overlap", "reservation_minutes"})
     round_ = AnnotationRound(id=new_id("ann"), owner_id=owner_id, status=RoundStatus.PREPARING.value, **plain)
+    round_.created_by = acting_user(session)
     round_.name = versions.checked_name(spec.name or found.name)
     round_.source, round_.policies, round_.gold = found.source, found.policies, found.gold
     round_.left_out, round_.jobs, round_.reward_model = 0, [], spec.reward_model

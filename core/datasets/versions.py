@@ -13,6 +13,7 @@ from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
+from core.access.users import acting_user
 from core.datasets.damage import refuse_marked
 from core.errors import DatasetBlocked, DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
 from core.models import Dataset, DatasetVersion
@@ -26,9 +27,13 @@ _REFUSED_CATEGORIES = frozenset({"Cc", "Cs"})
 """Unicode categories: control characters and lone surrogates. Joiners and unusual spaces occur in file names."""
 
 
-def new_dataset(session: Session, owner_id: str, name: str, kind: str) -> Dataset:
-    """Store a dataset without a version. Raises InvalidRequest for an invalid name."""
+def new_dataset(session: Session, owner_id: str, name: str, kind: str, created_by: str | None = None) -> Dataset:
+    """Store a dataset without a version. Raises InvalidRequest for an invalid name.
+
+    `created_by`: the user that it belongs to if no user's request makes it.
+    """
     dataset = Dataset(id=new_id("ds"), owner_id=owner_id, name=checked_name(name), kind=DatasetKind(kind).value)
+    dataset.created_by = acting_user(session) if created_by is None else created_by
     session.add(dataset)
     session.flush()
     return dataset

@@ -1,6 +1,18 @@
 """The tables, one a file."""
 
-from core.models.access import ApiKey, BrowserSession, Owner, SignInCode, StoredResponse, ViewSetting, WorkerToken
+from core.models.access import (
+    ApiKey,
+    BrowserSession,
+    Membership,
+    Project,
+    Role,
+    SignInCode,
+    StoredResponse,
+    User,
+    UserKind,
+    ViewSetting,
+    WorkerToken,
+)
 from core.models.annotation import Annotation, AnnotationItem, AnnotationPin, AnnotationRound
 from core.models.base import Base
 from core.models.commands import JobCommand
@@ -57,13 +69,17 @@ __all__ = [
     "JobSeed",
     "JobTelemetry",
     "JobTemplate",
-    "Owner",
+    "Membership",
+    "Project",
+    "Role",
     "SampleNote",
     "Severity",
     "SignInCode",
     "StoredResponse",
     "Upload",
     "UploadPart",
+    "User",
+    "UserKind",
     "Validation",
     "ViewSetting",
     "Worker",

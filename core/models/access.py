@@ -1,24 +1,29 @@
-"""Owners, their API keys, browser sessions and view settings, and the responses of requests that may be repeated."""
+"""Projects, their members, API keys, browser sessions and view settings, and the responses of requests that may be repeated.
+
+The table of projects is called `owners`, and its foreign keys `owner_id`, as in the releases before projects had members. Those
+releases read the same tables during an upgrade (CONTRIBUTING.md, Migrations).
+"""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Double, ForeignKey, func, text
+from sqlalchemy import CheckConstraint, Double, ForeignKey, Text, func, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.models.base import Base, CreatedAt
+from core.models.base import Base, CreatedAt, one_of
 
 
-class Owner(Base):
-    """The holder of jobs, datasets, uploads and annotation rounds. Everything that one owner has is private to it."""
+class Project(Base):
+    """The holder of jobs, datasets, uploads and annotation rounds. Only its members see them, as their roles allow."""
 
     __tablename__ = "owners"
     # Room for new versions of a row in its page: each claim and each end writes one.
     __table_args__ = ({"postgresql_with": {"fillfactor": 50}},)
 
     id: Mapped[str] = mapped_column(primary_key=True)
-    """The id of the key that it was made for."""
+    """Begins with `prj_`. A project from before projects had members has the id of the key that it was made for."""
     name: Mapped[str]
     created_at: Mapped[CreatedAt]
 
@@ -37,16 +42,62 @@ class Owner(Base):
     """When these columns changed last."""
 
 
+class Role(StrEnum):
+    """The rights of a member in a project. `core.access.policy` has the table."""
+
+    VIEWER = "viewer"
+    ANNOTATOR = "annotator"
+    MEMBER = "member"
+    ADMIN = "admin"
+
+
+class UserKind(StrEnum):
+    PERSON = "person"
+    SERVICE = "service"
+    """A program: a service account."""
+
+
+class User(Base):
+    """A person, or a service account, that acts in projects."""
+
+    __tablename__ = "users"
+    __table_args__ = (CheckConstraint(one_of("kind", UserKind), name="kind"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    """Begins with `usr_`."""
+    name: Mapped[str]
+    kind: Mapped[UserKind] = mapped_column(Text)
+    created_at: Mapped[CreatedAt]
+
+
+class Membership(Base):
+    """A user's role in a project. A user without a row is no member."""
+
+    __tablename__ = "memberships"
+    __table_args__ = (CheckConstraint(one_of("role", Role), name="role"),)
+
+    project_id: Mapped[str] = mapped_column(ForeignKey("owners.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True)
+    role: Mapped[Role] = mapped_column(Text)
+    created_at: Mapped[CreatedAt]
+
+
 class ApiKey(Base):
-    """A credential of an owner. Its text is not stored."""
+    """A credential of a user in one project. Its text is not stored."""
 
     __tablename__ = "api_keys"
 
     id: Mapped[str] = mapped_column(primary_key=True)
     owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"), index=True)
     name: Mapped[str]
+    user_id: Mapped[str | None]
+    """The user that the key acts for. Null: a key of a release without users, until it is used for the first time."""
+    scopes: Mapped[list[str] | None] = mapped_column(JSONB(none_as_null=True))
+    """The scopes to which it is limited (`policy.Scope`). Null: everything that the role of its user allows."""
+    expires_at: Mapped[datetime | None]
+    """When it stops being valid; null: never."""
     prefix: Mapped[str]
-    """The first characters of the key, by which its owner recognises it."""
+    """The first characters of the key, by which its user recognises it."""
     sha256: Mapped[str] = mapped_column(unique=True)
     """Hash of the whole key. The key is 160 random bits, so a slow hash would add nothing."""
     created_at: Mapped[CreatedAt]

@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Boolean, CheckConstraint, Double, ForeignKey,
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.models.base import Base, CreatedAt, one_of
+from core.models.base import Base, CreatedAt, CreatedBy, one_of
 
 
 class AnnotationStatus(StrEnum):
@@ -141,6 +141,7 @@ class AnnotationRound(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True)
     owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
+    created_by: Mapped[CreatedBy]
     name: Mapped[str]
     kind: Mapped[str]
     status: Mapped[str]

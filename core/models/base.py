@@ -21,6 +21,9 @@ NAMES = {
 CreatedAt = Annotated[datetime, mapped_column(DateTime(timezone=True), server_default=func.now())]
 """The start of the transaction that wrote the row."""
 
+CreatedBy = Annotated[str | None, mapped_column(Text)]
+"""The user whose request made the row. Null: it is from before users were recorded, or the platform made it."""
+
 
 class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMES)

@@ -8,7 +8,7 @@ from sqlalchemy import ARRAY, BigInteger, CheckConstraint, ForeignKey, Index, Un
 from sqlalchemy.dialects.postgresql import TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from core.models.base import Base, CreatedAt, one_of
+from core.models.base import Base, CreatedAt, CreatedBy, one_of
 from data.schema import DatasetKind
 
 
@@ -31,6 +31,7 @@ class Dataset(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True)
     owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
+    created_by: Mapped[CreatedBy]
     name: Mapped[str]
     external_id: Mapped[str | None]
     """The id that its owner gave it; unique per owner."""

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, DateTime, ForeignKey, Index, func, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.models.base import Base, one_of
+from core.models.base import Base, CreatedBy, one_of
 
 
 class Goal(StrEnum):
@@ -27,6 +27,7 @@ class JobGroup(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True)
     owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
+    created_by: Mapped[CreatedBy]
     name: Mapped[str]
     metric: Mapped[str]
     """The objective by which its jobs are compared."""

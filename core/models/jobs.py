@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.models.base import Base, CreatedAt, LeasedRow, one_of
+from core.models.base import Base, CreatedAt, CreatedBy, LeasedRow, one_of
 
 
 class JobStatus(StrEnum):
@@ -113,6 +113,7 @@ class Job(LeasedRow, Base):
     )
 
     owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
+    created_by: Mapped[CreatedBy]
     name: Mapped[str]
     external_id: Mapped[str | None]
     """The id that its owner gave it; unique per owner."""

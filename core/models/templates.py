@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import DateTime, ForeignKey, Index, UniqueConstraint, func
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.models.base import Base
+from core.models.base import Base, CreatedBy
 
 
 class JobTemplate(Base):
@@ -17,6 +17,7 @@ class JobTemplate(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True)
     owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
+    created_by: Mapped[CreatedBy]
     name: Mapped[str]
     description: Mapped[str]
     spec: Mapped[dict[str, Any]]

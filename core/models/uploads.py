@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.models.base import Base, CreatedAt, one_of
+from core.models.base import Base, CreatedAt, CreatedBy, one_of
 
 
 class UploadStatus(StrEnum):
@@ -42,6 +42,7 @@ class Upload(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True)
     owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
+    created_by: Mapped[CreatedBy]
     filename: Mapped[str]
     """The name that the user gave it. Shown, and used to detect the format; never a path."""
     bytes: Mapped[int | None]

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from core.models import Owner
+from core.models import Project
 from core.models.jobs import ACTIVE
 from core.scheduling.policy import Share
 from core.settings import Settings, get_settings
@@ -69,7 +69,7 @@ def end_attempt(session: Session, owner_id: str, slots: int) -> datetime:
     return ended
 
 
-def share_of(owner: Owner) -> Share:
+def share_of(owner: Project) -> Share:
     """The stored share of an owner."""
     return Share(
         owner.running_jobs, owner.slots_in_use, owner.decayed_use, owner.month_use, at=owner.use_at.timestamp()

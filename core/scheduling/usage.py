@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.errors import QuotaExceeded
-from core.models import Job, Owner
+from core.models import Job, Project
 from core.models.jobs import ACTIVE, TERMINAL, JobStatus
 from core.quotas import Quotas, quotas_of, stored_bytes
 from core.scheduling.policy import month_start, next_month
@@ -102,7 +102,7 @@ def check_submission(session: Session, owner_id: str, slots: int, settings: Sett
     )
 
 
-def _owner_and_time(session: Session, owner_id: str) -> tuple[Owner, datetime]:
-    query = select(Owner, func.clock_timestamp()).where(Owner.id == owner_id)
+def _owner_and_time(session: Session, owner_id: str) -> tuple[Project, datetime]:
+    query = select(Project, func.clock_timestamp()).where(Project.id == owner_id)
     owner, now = session.execute(query.execution_options(populate_existing=True)).one()
     return owner, now

@@ -5,6 +5,7 @@ from sqlalchemy.orm import Session
 
 from core import quotas, tasks
 from core.access.import_urls import BucketFile, ImportSource, import_refusal, parse_import_url
+from core.access.users import acting_user
 from core.blobs import BlobStore
 from core.errors import ImportRefused, InvalidRequest
 from core.models import Upload, UploadPart
@@ -24,6 +25,7 @@ def create_fetched(session: Session, settings: Settings, owner_id: str, url: str
     quotas.check_open_imports(session, owner_id, settings)
     quotas.check_storage(session, owner_id, settings, more=1)
     upload = Upload(id=new_id("up"), owner_id=owner_id, url=url, status=UploadStatus.FETCHING.value)
+    upload.created_by = acting_user(session)
     upload.filename = checked_filename(filename) if filename else default_filename(wanted)
     upload.part_bytes = part_bytes_for(settings.max_upload_bytes, settings.upload_part_bytes)
     postpone_expiry(upload)

@@ -8,6 +8,7 @@ from sqlalchemy import delete as delete_rows
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core import quotas, tasks
+from core.access.users import acting_user
 from core.blobs import BlobStore, discard
 from core.db import after_commit, storable_message
 from core.errors import (
@@ -42,6 +43,7 @@ def create(
         raise DiskFull(f"The file has {size} bytes. The platform's disk has room for {free}.")
     quotas.check_storage(session, owner_id, settings, size)
     upload = Upload(id=new_id("up"), owner_id=owner_id, filename=checked_filename(filename), bytes=size, sha256=sha256)
+    upload.created_by = acting_user(session)
     upload.part_bytes = part_bytes_for(size, settings.upload_part_bytes)
     upload.status = UploadStatus.OPEN.value
     postpone_expiry(upload)

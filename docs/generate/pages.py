@@ -7,6 +7,7 @@ from commands_page import commands_page
 from events_page import events_page
 from helm_pages import CHART, values_schema, values_table
 from metrics_page import metrics_page
+from permissions_page import permissions_page
 from rest_page import rest_page
 from settings_page import env_example, settings_page
 from spec_page import spec_page
@@ -18,6 +19,7 @@ SPEC, METRICS, FORMATS = REFERENCE / "spec.md", REFERENCE / "metrics.md", REFERE
 REST, EVENTS, COMMANDS = REFERENCE / "rest.md", REFERENCE / "events.md", REFERENCE / "commands.md"
 SETTINGS, ENV_EXAMPLE = REFERENCE / "settings.md", ROOT / ".env.example"
 README = ROOT / "README.md"
+PERMISSIONS = ROOT / "docs" / "explanation" / "permissions.md"
 VALUES_SCHEMA, HELM = CHART / "values.schema.json", ROOT / "docs" / "how-to" / "use-helm.md"
 PAGES: dict[Path, Callable[[str], str]] = {
     SPEC: lambda _: spec_page(),
@@ -29,6 +31,7 @@ PAGES: dict[Path, Callable[[str], str]] = {
     SETTINGS: lambda _: settings_page(),
     ENV_EXAMPLE: env_example,
     README: readme,
+    PERMISSIONS: permissions_page,
     VALUES_SCHEMA: values_schema,
     HELM: values_table,
 }

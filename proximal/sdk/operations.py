@@ -16,6 +16,7 @@ from proximal.sdk.types import (
     AnnotationUndo,
     Checkpoint,
     CreatedKey,
+    CreatedMember,
     Dataset,
     DatasetFormat,
     DatasetRow,
@@ -37,10 +38,12 @@ from proximal.sdk.types import (
     JobTag,
     JoinedWorker,
     Key,
+    Member,
     MetricInfo,
     Metrics,
     Overlap,
     Preset,
+    Project,
     Readiness,
     Report,
     RevokedKey,
@@ -68,7 +71,7 @@ class Operations(Connection):
     """One method for each operation. A list is read page by page."""
 
     def who_am_i(self) -> Session:
-        """Return the API key of the caller.
+        """Return the caller: its key, its project, and what it may do.
 
         `GET /v1/session`
         """
@@ -1417,20 +1420,27 @@ class Operations(Connection):
         return found
 
     def list_keys(self) -> list[Key]:
-        """List your API keys, the newest first: the valid ones, and up to 100 revoked ones.
+        """List your API keys, the newest first: the valid ones, and up to 100 revoked ones. An admin sees those of all members.
 
         `GET /v1/keys`
         """
         return list((self._json("GET", "/v1/keys"))["data"])
 
-    def create_key(self, name: str) -> CreatedKey:
-        """Create another API key. It sees the same jobs, datasets and rounds as yours.
+    def create_key(
+        self,
+        name: str,
+        scopes: Sequence[Literal["read", "annotate", "submit", "manage"]] | None = None,
+        expires_at: str | None = None,
+    ) -> CreatedKey:
+        """Create another API key of yours. It allows what your role allows, or less if it has scopes.
 
         The response is the only one that contains the key. An operator's key creates operators' keys.
 
         `POST /v1/keys`
         """
-        found: CreatedKey = self._json("POST", "/v1/keys", body=given({"name": name}))
+        found: CreatedKey = self._json(
+            "POST", "/v1/keys", body=given({"name": name, "scopes": scopes, "expires_at": expires_at})
+        )
         return found
 
     def revoke_key(self, key_id: str, *, and_made: bool | None = None) -> RevokedKey:
@@ -1442,6 +1452,77 @@ class Operations(Connection):
         `POST /v1/keys/{key_id}/revoke`
         """
         found: RevokedKey = self._json("POST", f"/v1/keys/{escaped(key_id)}/revoke", params={"and_made": and_made})
+        return found
+
+    def get_project(self) -> Project:
+        """Return the project that the caller works in.
+
+        `GET /v1/project`
+        """
+        found: Project = self._json("GET", "/v1/project")
+        return found
+
+    def change_project(self, name: str, *, if_match: str | None = None) -> Project:
+        """Rename the project.
+
+        `PATCH /v1/project`
+        """
+        found: Project = self._json("PATCH", "/v1/project", body={"name": name}, headers=unchanged(if_match))
+        return found
+
+    def list_members(self) -> list[Member]:
+        """List the members of the project, the first one first.
+
+        `GET /v1/members`
+        """
+        return list((self._json("GET", "/v1/members"))["data"])
+
+    def add_member(
+        self,
+        name: str,
+        role: Literal["viewer", "annotator", "member", "admin"],
+        kind: Literal["person", "service"] | None = None,
+    ) -> CreatedMember:
+        """Add a person or a service account to the project, with a first API key.
+
+        The response is the only one that contains the key. The person signs in with it, and may make others.
+
+        `POST /v1/members`
+        """
+        found: CreatedMember = self._json("POST", "/v1/members", body=given({"name": name, "role": role, "kind": kind}))
+        return found
+
+    def set_member_role(self, user_id: str, role: Literal["viewer", "annotator", "member", "admin"]) -> Member:
+        """Give a member another role. Event streams that it does not allow end within seconds.
+
+        `PUT /v1/members/{user_id}/role`
+        """
+        found: Member = self._json("PUT", f"/v1/members/{escaped(user_id)}/role", body=given({"role": role}))
+        return found
+
+    def remove_member(self, user_id: str) -> None:
+        """Remove a member, and revoke its keys in the project. Its jobs and datasets stay. The last admin cannot be removed.
+
+        `DELETE /v1/members/{user_id}`
+        """
+        self._json("DELETE", f"/v1/members/{escaped(user_id)}")
+
+    def create_member_key(
+        self,
+        user_id: str,
+        name: str,
+        scopes: Sequence[Literal["read", "annotate", "submit", "manage"]] | None = None,
+        expires_at: str | None = None,
+    ) -> CreatedKey:
+        """Create an API key for another member, such as a service account. The response is the only one that contains it.
+
+        `POST /v1/members/{user_id}/keys`
+        """
+        found: CreatedKey = self._json(
+            "POST",
+            f"/v1/members/{escaped(user_id)}/keys",
+            body=given({"name": name, "scopes": scopes, "expires_at": expires_at}),
+        )
         return found
 
     def list_view_settings(self) -> list[ViewSetting]:

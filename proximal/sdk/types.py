@@ -6,6 +6,11 @@ from typing import Any, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
+Action: TypeAlias = Literal[
+    "account", "read", "read_rounds", "annotate", "submit", "change", "keys", "manage", "operate"
+]
+"""The kind of a request."""
+
 
 class Actor(TypedDict):
     """The cause of a transition."""
@@ -268,6 +273,13 @@ class ChangeJob(TypedDict, closed=True):
     """Texts by key, merged into the present ones; null removes a key. A job has at most 50, of 64 and 500 characters."""
     preemptible: NotRequired[bool | None]
     """Whether the platform may pause the job for a more urgent one, from now on. Null: it may not."""
+
+
+class ChangeProject(TypedDict, closed=True):
+    """The new name of the project."""
+
+    name: str
+    """Its new name."""
 
 
 class ChangeTemplate(TypedDict, closed=True):
@@ -643,33 +655,6 @@ class CreateUploadFrom(TypedDict, closed=True):
     """An https address, `s3://bucket/key`, `hf://datasets/owner/name[@revision]/file`, the id of a hub dataset with one file, or `file:///…` on the server. The operator decides which are allowed."""
     filename: NotRequired[str | None]
     """Name of the file. Left out: the last part of the address."""
-
-
-class CreatedKey(TypedDict):
-    """A new API key with its text."""
-
-    object: Literal["key"]
-    """Always `key`."""
-    id: str
-    """Begins with `key_`."""
-    name: str
-    """Its purpose, as its creator named it."""
-    prefix: str
-    """Its first characters, by which its owner recognises it."""
-    operator: bool
-    """Whether it may change workers."""
-    current: bool
-    """Whether this request was made with it, or with a browser session that it opened."""
-    created_at: str
-    """When it was created."""
-    last_used_at: str | None
-    """When it was last used, to a minute; null if never."""
-    revoked_at: str | None
-    """When it was revoked; null if it is valid."""
-    made_by: str | None
-    """Id of your key whose request created it; null if none did, or if that was not recorded."""
-    text: str
-    """The key itself. It is shown once: the platform stores only its hash."""
 
 
 class CriticCalibration(TypedDict, closed=True):
@@ -1501,46 +1486,6 @@ class KTOSpec(TypedDict, closed=True):
     """λ_U: weight of the rows with a thumb down. The paper advises λ_D·n_D / (λ_U·n_U) between 1 and 4/3, n_D and n_U the numbers of thumbs up and down; `python -m trainer check` compares them."""
 
 
-class Key(TypedDict):
-    """An API key, without its text."""
-
-    object: Literal["key"]
-    """Always `key`."""
-    id: str
-    """Begins with `key_`."""
-    name: str
-    """Its purpose, as its creator named it."""
-    prefix: str
-    """Its first characters, by which its owner recognises it."""
-    operator: bool
-    """Whether it may change workers."""
-    current: bool
-    """Whether this request was made with it, or with a browser session that it opened."""
-    created_at: str
-    """When it was created."""
-    last_used_at: str | None
-    """When it was last used, to a minute; null if never."""
-    revoked_at: str | None
-    """When it was revoked; null if it is valid."""
-    made_by: str | None
-    """Id of your key whose request created it; null if none did, or if that was not recorded."""
-
-
-class KeyList(TypedDict):
-    """Your API keys."""
-
-    object: Literal["list"]
-    """Always `list`."""
-    data: list[Key]
-    """The items of this page."""
-    has_more: bool
-    """Whether more follow."""
-    first_id: str | None
-    """Cursor of the first item."""
-    last_id: str | None
-    """Cursor of the last item: the next page's `after`."""
-
-
 class KeyRef(TypedDict):
     """An API key."""
 
@@ -1867,13 +1812,6 @@ class ModelReport(TypedDict, closed=True):
     """Width of the hidden states."""
     dtype: str
     """The type in which it would compute, after `model.dtype` = "auto" is resolved for the device."""
-
-
-class NewKey(TypedDict, closed=True):
-    """A key to create."""
-
-    name: str
-    """Its purpose, such as the name of a machine or a script."""
 
 
 class NewTemplate(TypedDict, closed=True):
@@ -2247,6 +2185,21 @@ class Progress(TypedDict):
     """Seconds until the last seed ends, by the mean duration of the finished ones; null before the first, and with one seed."""
 
 
+class Project(TypedDict):
+    """A project: everything that its members share."""
+
+    object: Literal["project"]
+    """Always `project`."""
+    id: str
+    """Begins with `prj_`, or with `key_` if it was made before projects had members."""
+    name: str
+    """Its name."""
+    created_at: str
+    """When it was created."""
+    etag: str
+    """For `If-Match`, so that a change does not overwrite another one."""
+
+
 class PtxSpec(TypedDict, closed=True):
     """PPO-ptx: the language-model loss on `data.pretraining`, mixed into every step of the policy (Ouyang et al. 2022, eq. 2)."""
 
@@ -2345,33 +2298,6 @@ class RequestReport(TypedDict, closed=True):
 
 
 Label: TypeAlias = str
-
-
-class RevokedKey(TypedDict):
-    """A revoked API key."""
-
-    object: Literal["key"]
-    """Always `key`."""
-    id: str
-    """Begins with `key_`."""
-    name: str
-    """Its purpose, as its creator named it."""
-    prefix: str
-    """Its first characters, by which its owner recognises it."""
-    operator: bool
-    """Whether it may change workers."""
-    current: bool
-    """Whether this request was made with it, or with a browser session that it opened."""
-    created_at: str
-    """When it was created."""
-    last_used_at: str | None
-    """When it was last used, to a minute; null if never."""
-    revoked_at: str | None
-    """When it was revoked; null if it is valid."""
-    made_by: str | None
-    """Id of your key whose request created it; null if none did, or if that was not recorded."""
-    valid_keys_made: list[Key]
-    """The valid keys that it made, and those that these made. Revoke them too if a stranger had the key."""
 
 
 class RewardMember(TypedDict, closed=True):
@@ -2491,6 +2417,10 @@ class RewardModelSpec(TypedDict, closed=True):
     """Weight of (r(a) + r(b))², which keeps scores near 0 (Eisenstein et al. 2023, eq. 2; 0.01 is usual)."""
     normalize: NotRequired[Literal["none", "mean", "mean_and_std"]]
     """Scale of the SFT reference answers' scores after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or unchanged. The scores of a pointwise reward model are log odds of a thumb up only with `none`."""
+
+
+Role: TypeAlias = Literal["viewer", "annotator", "member", "admin"]
+"""The rights of a member in a project. `core.access.policy` has the table."""
 
 
 class RolledBackData(TypedDict):
@@ -2802,6 +2732,10 @@ class SampleStepList(TypedDict):
     """Cursor of the last item: the next page's `after`."""
 
 
+Scope: TypeAlias = Literal["read", "annotate", "submit", "manage"]
+"""A part of what a role allows, to which a key can be limited."""
+
+
 class SeedFinishedData(TypedDict):
     """One seed of several is done: finished, collapsed or failed."""
 
@@ -2873,19 +2807,6 @@ class Series(TypedDict):
     """Mean of the points of each bucket; null without buckets."""
     n: list[int] | None
     """Number of points in each bucket; null without buckets."""
-
-
-class Session(TypedDict):
-    """The caller and the session."""
-
-    object: Literal["session"]
-    """Always `session`."""
-    key: KeyRef
-    """The API key behind the call."""
-    owner: str
-    """Id of the owner of all that the key sees."""
-    expires_at: str | None
-    """When the browser session ends; null for a call with the key itself."""
 
 
 Severity: TypeAlias = Literal["warning", "error"]
@@ -3499,6 +3420,18 @@ class Used(TypedDict):
     """GPU-hours that the fair share compares: earlier hours count less, by a half-life."""
 
 
+UserKind: TypeAlias = Literal["person", "service"]
+
+
+class UserRef(TypedDict):
+    """The member that a request acts for."""
+
+    id: str
+    """The user's id."""
+    name: str
+    """The user's name."""
+
+
 class ValueClassificationSpec(TypedDict, closed=True):
     """Value loss by classification: the critic learns a distribution over bins by cross-entropy. Its value is the mean of that distribution (Imani & White 2018; Farebrother et al. 2024, arXiv 2403.03950)."""
 
@@ -4102,6 +4035,60 @@ class CheckpointList(TypedDict):
     """Cursor of the first item."""
     last_id: str | None
     """Cursor of the last item: the next page's `after`."""
+
+
+class CreatedKey(TypedDict):
+    """A new API key with its text."""
+
+    object: Literal["key"]
+    """Always `key`."""
+    id: str
+    """Begins with `key_`."""
+    name: str
+    """Its purpose, as its creator named it."""
+    prefix: str
+    """Its first characters, by which its user recognises it."""
+    user_id: str | None
+    """The member that it acts for; null: a key of an older release that was not used since."""
+    scopes: list[Scope] | None
+    """The scopes to which it is limited; null: everything that the role of its member allows."""
+    expires_at: str | None
+    """When it stops being valid; null: never."""
+    operator: bool
+    """Whether it may change workers."""
+    current: bool
+    """Whether this request was made with it, or with a browser session that it opened."""
+    created_at: str
+    """When it was created."""
+    last_used_at: str | None
+    """When it was last used, to a minute; null if never."""
+    revoked_at: str | None
+    """When it was revoked; null if it is valid."""
+    made_by: str | None
+    """Id of the key whose request created it; null if none did, or if that was not recorded."""
+    text: str
+    """The key itself. It is shown once: the platform stores only its hash."""
+
+
+class CreatedMember(TypedDict):
+    """A new member with its first key."""
+
+    object: Literal["member"]
+    """Always `member`."""
+    id: str
+    """The user's id. It begins with `usr_`."""
+    name: str
+    """The user's name."""
+    kind: UserKind
+    """`person`, or `service` for a program."""
+    role: Role
+    """The member's role. The page Permissions of the documentation lists what each role allows."""
+    current: bool
+    """Whether this request is made by this member."""
+    joined_at: str
+    """When the user joined the project."""
+    key: CreatedKey
+    """The member's first API key. Its text is shown once: pass it on."""
 
 
 class Critic(TypedDict, closed=True):
@@ -4867,6 +4854,86 @@ class JsonSchemaReward(TypedDict, closed=True):
     """A JSON schema (draft 2020-12). Its references lead to its own parts, as `#/$defs/name`."""
 
 
+class Key(TypedDict):
+    """An API key, without its text."""
+
+    object: Literal["key"]
+    """Always `key`."""
+    id: str
+    """Begins with `key_`."""
+    name: str
+    """Its purpose, as its creator named it."""
+    prefix: str
+    """Its first characters, by which its user recognises it."""
+    user_id: str | None
+    """The member that it acts for; null: a key of an older release that was not used since."""
+    scopes: list[Scope] | None
+    """The scopes to which it is limited; null: everything that the role of its member allows."""
+    expires_at: str | None
+    """When it stops being valid; null: never."""
+    operator: bool
+    """Whether it may change workers."""
+    current: bool
+    """Whether this request was made with it, or with a browser session that it opened."""
+    created_at: str
+    """When it was created."""
+    last_used_at: str | None
+    """When it was last used, to a minute; null if never."""
+    revoked_at: str | None
+    """When it was revoked; null if it is valid."""
+    made_by: str | None
+    """Id of the key whose request created it; null if none did, or if that was not recorded."""
+
+
+class KeyList(TypedDict):
+    """API keys of the project."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[Key]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class Member(TypedDict):
+    """A member of the project."""
+
+    object: Literal["member"]
+    """Always `member`."""
+    id: str
+    """The user's id. It begins with `usr_`."""
+    name: str
+    """The user's name."""
+    kind: UserKind
+    """`person`, or `service` for a program."""
+    role: Role
+    """The member's role. The page Permissions of the documentation lists what each role allows."""
+    current: bool
+    """Whether this request is made by this member."""
+    joined_at: str
+    """When the user joined the project."""
+
+
+class MemberList(TypedDict):
+    """The members of the project."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[Member]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
 class MemoryReport(TypedDict, closed=True):
     """Memory, phase by phase, of each process."""
 
@@ -4941,6 +5008,35 @@ class ModelSpec(TypedDict, closed=True):
     """Train low-rank adapters, not the weights themselves. Left out: full fine-tuning."""
     quantization: NotRequired[Literal["8bit", "4bit"] | None]
     """Load the frozen backbone in 8 or 4 bits (bitsandbytes, where installed; QLoRA, Dettmers et al. 2023). Needs `lora`."""
+
+
+class NewKey(TypedDict, closed=True):
+    """A key to create."""
+
+    name: str
+    """Its purpose, such as the name of a machine or a script."""
+    scopes: NotRequired[list[Scope] | None]
+    """The scopes to which it is limited. Left out: those of the key that makes it, if it has any. `read`: read the project. `annotate`: answer rounds. `submit`: make jobs and datasets, and change them. `manage`: keys and members."""
+    expires_at: NotRequired[str | None]
+    """When it stops being valid. Left out: when the key that makes it does, if ever."""
+
+
+class NewMember(TypedDict, closed=True):
+    """A person or a service account that joins the project."""
+
+    name: str
+    """The person's name, or the purpose of the service account."""
+    kind: NotRequired[UserKind]
+    """`person`, or `service` for a program."""
+    role: Role
+    """The member's role. The page Permissions of the documentation lists what each role allows."""
+
+
+class NewRole(TypedDict, closed=True):
+    """A member's new role."""
+
+    role: Role
+    """The member's role. The page Permissions of the documentation lists what each role allows."""
 
 
 class NewRound(TypedDict, closed=True):
@@ -5199,6 +5295,39 @@ class ResourcesSpec(TypedDict, closed=True):
     """Options of the batch job in Slurm. The job then waits for a worker that submits to Slurm. The trainer ignores them."""
 
 
+class RevokedKey(TypedDict):
+    """A revoked API key."""
+
+    object: Literal["key"]
+    """Always `key`."""
+    id: str
+    """Begins with `key_`."""
+    name: str
+    """Its purpose, as its creator named it."""
+    prefix: str
+    """Its first characters, by which its user recognises it."""
+    user_id: str | None
+    """The member that it acts for; null: a key of an older release that was not used since."""
+    scopes: list[Scope] | None
+    """The scopes to which it is limited; null: everything that the role of its member allows."""
+    expires_at: str | None
+    """When it stops being valid; null: never."""
+    operator: bool
+    """Whether it may change workers."""
+    current: bool
+    """Whether this request was made with it, or with a browser session that it opened."""
+    created_at: str
+    """When it was created."""
+    last_used_at: str | None
+    """When it was last used, to a minute; null if never."""
+    revoked_at: str | None
+    """When it was revoked; null if it is valid."""
+    made_by: str | None
+    """Id of the key whose request created it; null if none did, or if that was not recorded."""
+    valid_keys_made: list[Key]
+    """The valid keys that it made, and those that these made. Revoke them too if a stranger had the key."""
+
+
 class RunStartedData(TypedDict):
     """The run has loaded its data and has planned its stages."""
 
@@ -5405,6 +5534,27 @@ class SeedResult(TypedDict):
     """Its own figures, such as `best_step`, with intervals over prompts. Empty if it failed; null until it is done."""
     why: str | None
     """How it collapsed or failed; null if it did not."""
+
+
+class Session(TypedDict):
+    """The caller and the session."""
+
+    object: Literal["session"]
+    """Always `session`."""
+    key: KeyRef
+    """The API key behind the call."""
+    owner: str
+    """Id of the project that the key works in."""
+    user: UserRef
+    """The member that the key acts for."""
+    role: Role
+    """The member's role in the project."""
+    permissions: list[Action]
+    """The actions that the caller may take, on objects that it made. `change` of what other members made also needs `change_others`."""
+    change_others: bool
+    """Whether the caller may change what other members made."""
+    expires_at: str | None
+    """When the browser session or the key ends; null for a key without an end."""
 
 
 class SweepSpec(TypedDict, closed=True):

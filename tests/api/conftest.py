@@ -42,7 +42,7 @@ def client(app: FastAPI, owner: tuple[ApiKey, str]) -> Iterator[TestClient]:
 
 @pytest.fixture
 def dataset(session: Session, owner: tuple[ApiKey, str]) -> Dataset:
-    made = make_dataset(session, owner[0].id)
+    made = make_dataset(session, owner[0].owner_id)
     session.commit()
     return made
 

@@ -20,7 +20,7 @@ LABELLED = [{"prompt": f"q{n}", "a": "good", "b": "bad", "label": "a"} for n in 
 @pytest.fixture
 def pairs(session: Session, owner: tuple[ApiKey, str]) -> str:
     """A dataset with unlabelled pairs, and two labelled ones."""
-    made = make_version(session, owner[0].id, content=jsonl(UNLABELLED + LABELLED)).dataset_id
+    made = make_version(session, owner[0].owner_id, content=jsonl(UNLABELLED + LABELLED)).dataset_id
     session.commit()
     return made
 
@@ -121,7 +121,7 @@ def test_a_round_is_paused_opened_listed_and_deleted(client: TestClient, pairs: 
 
 
 def test_round_from_unusable_source_is_refused_with_a_reason(client: TestClient, session: Session, owner: Any) -> None:
-    labelled = make_version(session, owner[0].id, content=jsonl(LABELLED)).dataset_id
+    labelled = make_version(session, owner[0].owner_id, content=jsonl(LABELLED)).dataset_id
     session.commit()
     made = create(client, labelled)
     assert made["status"] == "failed"
@@ -148,8 +148,8 @@ def test_a_round_that_is_described_wrongly(client: TestClient, pairs: str) -> No
 
 
 def test_round_of_unknown_dataset_or_checkpoint_is_refused(client: TestClient, session: Session, owner: Any) -> None:
-    prompts = make_version(session, owner[0].id, DatasetKind.PROMPTS).dataset_id
-    others = make_version(session, make_key(session).id).dataset_id
+    prompts = make_version(session, owner[0].owner_id, DatasetKind.PROMPTS).dataset_id
+    others = make_version(session, make_key(session).owner_id).dataset_id
     session.commit()
     asked: dict[str, Any] = {"type": "checkpoints", "checkpoints": ["ckpt_x", "ckpt_y"]}
     for source, status, code, param in (

@@ -29,7 +29,7 @@ FLIPPED = "model.safetensors has the SHA-256 "
 @pytest.fixture
 def job(session: Session, settings: Settings, owner: tuple[ApiKey, str]) -> Job:
     """A failed job with the results of SFT and of the reward model, two states of PPO and its best checkpoint."""
-    made = make_job(session, owner[0].id)
+    made = make_job(session, owner[0].owner_id)
     attempt = running(session, made)
     for stage, step, more in (
         ("sft", 3, {"final": True}),
@@ -172,7 +172,7 @@ def test_list_says_which_checkpoints_a_branch_can_start_from(client: TestClient,
 
 @pytest.fixture
 def version(session: Session, owner: tuple[ApiKey, str]) -> DatasetVersion:
-    found = make_version(session, owner[0].id)
+    found = make_version(session, owner[0].owner_id)
     session.commit()
     return found
 
@@ -201,7 +201,7 @@ def test_damaged_rows_are_healed_by_the_same_rows(
     client: TestClient, version: DatasetVersion, settings: Settings, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
     """Both datasets hold one blob: both are damaged, and both are good again."""
-    other = make_version(session, owner[0].id)
+    other = make_version(session, owner[0].owner_id)
     session.commit()
     assert other.sha256 == version.sha256
     file = rows_file(settings, version)
@@ -209,7 +209,7 @@ def test_damaged_rows_are_healed_by_the_same_rows(
     file.write_bytes(good[:-5])
     for one in (version, other):
         problem(client.get(f"/v1/datasets/{one.dataset_id}/rows"), 409, "dataset_damaged")
-    make_version(session, owner[0].id)
+    make_version(session, owner[0].owner_id)
     session.commit()
     assert file.read_bytes() == good
     for one in (version, other):
@@ -229,7 +229,7 @@ SPACED = b"\n\n".join(b'{"prompt": "p%d", "chosen": "a", "rejected": "b"}' % num
 @pytest.fixture
 def spaced(session: Session, owner: tuple[ApiKey, str]) -> DatasetVersion:
     """A version whose rows are not the lines of their source."""
-    made = make_version(session, owner[0].id, content=SPACED)
+    made = make_version(session, owner[0].owner_id, content=SPACED)
     session.commit()
     return made
 

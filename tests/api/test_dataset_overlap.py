@@ -17,12 +17,12 @@ ASKED = [{"prompt": f"p{n}"} for n in (3, 4, 9)]
 
 @pytest.fixture
 def pairs(session: Session, owner: tuple[ApiKey, str]) -> DatasetVersion:
-    return indexed(session, owner[0].id, DatasetKind.PREFERENCES, PAIRS)
+    return indexed(session, owner[0].owner_id, DatasetKind.PREFERENCES, PAIRS)
 
 
 @pytest.fixture
 def asked(session: Session, owner: tuple[ApiKey, str]) -> DatasetVersion:
-    return indexed(session, owner[0].id, DatasetKind.PROMPTS, ASKED)
+    return indexed(session, owner[0].owner_id, DatasetKind.PROMPTS, ASKED)
 
 
 def indexed(session: Session, owner_id: str, kind: DatasetKind, rows: list[dict[str, Any]]) -> DatasetVersion:
@@ -58,7 +58,7 @@ def test_counts_and_lines_of_both_sides(client: TestClient, pairs: DatasetVersio
 def test_overlap_dataset_of_another_key_is_not_found(
     client: TestClient, session: Session, pairs: DatasetVersion
 ) -> None:
-    theirs = indexed(session, make_key(session, "other").id, DatasetKind.PROMPTS, ASKED)
+    theirs = indexed(session, make_key(session, "other").owner_id, DatasetKind.PROMPTS, ASKED)
     for named in ({"dataset": theirs.dataset_id, "other": pairs.dataset_id}, {"dataset": pairs.dataset_id, "other": "ds_x"},
                   {"dataset": pairs.dataset_id, "other": f"{theirs.dataset_id}@1"}):  # fmt: skip
         refused = client.get("/v1/datasets/overlap", params=named)
@@ -69,7 +69,7 @@ def test_overlap_dataset_of_another_key_is_not_found(
 def test_overlap_without_index_is_409_and_queues_the_index(
     client: TestClient, session: Session, owner: tuple[ApiKey, str], pairs: DatasetVersion
 ) -> None:
-    waiting = make_version(session, owner[0].id, DatasetKind.PROMPTS, jsonl(ASKED))
+    waiting = make_version(session, owner[0].owner_id, DatasetKind.PROMPTS, jsonl(ASKED))
     end_tasks(session)
     refused = client.get("/v1/datasets/overlap", params={"dataset": pairs.dataset_id, "other": waiting.dataset_id})
     assert (refused.status_code, refused.json()["code"]) == (409, "search_not_ready")
@@ -92,7 +92,7 @@ def test_rows_that_an_older_version_indexed_are_indexed_again(
 def test_plain_texts_have_no_prompts_to_compare(
     client: TestClient, session: Session, owner: tuple[ApiKey, str], pairs: DatasetVersion
 ) -> None:
-    texts = indexed(session, owner[0].id, DatasetKind.PRETRAINING, [{"text": "p3"}])
+    texts = indexed(session, owner[0].owner_id, DatasetKind.PRETRAINING, [{"text": "p3"}])
     refused = client.get("/v1/datasets/overlap", params={"dataset": pairs.dataset_id, "other": texts.dataset_id})
     assert (refused.status_code, refused.json()["param"]) == (422, "other")
     assert "no prompts" in refused.json()["detail"]

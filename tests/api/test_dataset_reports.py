@@ -120,7 +120,7 @@ def test_reports_that_there_are_not(client: TestClient, path: str, body: object,
 
 
 def test_anothers_are_as_absent_as_none(client: TestClient, session: Session, path: str, report: DatasetReport) -> None:
-    other = make_dataset(session, make_key(session, "other").id)
+    other = make_dataset(session, make_key(session, "other").owner_id)
     session.commit()
     theirs = session.query(DatasetReport).filter(DatasetReport.id != report.id).one()
     problem(client.get(f"/v1/datasets/{other.id}/reports"), 404, "not_found")

@@ -117,9 +117,9 @@ def test_rows_of_a_finding_and_what_it_counts_for(
 def test_an_import_shows_its_progress_and_can_be_stopped(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
-    dataset = versions.new_dataset(session, owner[0].id, "slow", "sft")
+    dataset = versions.new_dataset(session, owner[0].owner_id, "slow", "sft")
     version = versions.new_version(session, dataset, {"type": "upload"})
-    task = tasks.enqueue(session, owner[0].id, "import", {"dataset": dataset.id, "version": version.id})
+    task = tasks.enqueue(session, owner[0].owner_id, "import", {"dataset": dataset.id, "version": version.id})
     claim = tasks.claim(session, "dwk_test")
     assert claim is not None and claim.task_id == task.id
     tasks.report_progress(session, claim, 0.25, "half of the half")
@@ -138,7 +138,7 @@ def test_an_import_shows_its_progress_and_can_be_stopped(
 
 
 def test_another_key_s_tasks_are_absent(client: TestClient, session: Session, path: str) -> None:
-    theirs = make_dataset(session, make_key(session).id)
+    theirs = make_dataset(session, make_key(session).owner_id)
     session.commit()
     (task, *_) = session.scalars(select(DataTask.id).where(tasks.argument("dataset") == theirs.id)).all()
     problem(client.get(f"/v1/datasets/{theirs.id}/tasks"), 404, "not_found")

@@ -219,7 +219,7 @@ def test_datasets_are_listed_newest_first_by_cursor_and_by_kind(
 ) -> None:
     ids = []
     for kind in (DatasetKind.PREFERENCES, DatasetKind.SFT, DatasetKind.PREFERENCES):
-        ids.append(make_dataset(session, owner[0].id, kind).id)
+        ids.append(make_dataset(session, owner[0].owner_id, kind).id)
         session.commit()
     page = client.get("/v1/datasets?limit=2").json()
     assert [row["id"] for row in page["data"]] == [ids[2], ids[1]]
@@ -231,7 +231,7 @@ def test_datasets_are_listed_newest_first_by_cursor_and_by_kind(
 
 
 def test_another_key_s_dataset_is_absent(client: TestClient, session: Session) -> None:
-    theirs = make_dataset(session, make_key(session).id)
+    theirs = make_dataset(session, make_key(session).owner_id)
     session.commit()
     for path in (f"/v1/datasets/{theirs.id}", f"/v1/datasets/{theirs.id}/rows"):
         problem(client.get(path), 404, "not_found")
@@ -247,7 +247,7 @@ def test_delete_dataset_removes_its_rows(client: TestClient, dataset: Dataset, s
 
 
 def test_a_dataset_in_use_stays(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
-    job = make_job(session, owner[0].id)
+    job = make_job(session, owner[0].owner_id)
     response = client.delete(f"/v1/datasets/{dataset_id_of(job)}")
     assert problem(response, 409, "dataset_in_use")["jobs"] == [job.id]
     assert response.headers["x-should-retry"] == "false"

@@ -79,7 +79,7 @@ def test_ties_have_no_place_in_trls_format_and_are_counted(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
     rows = b'{"prompt": "p", "a": "x", "b": "y", "label": "tie"}\n{"prompt": "p", "a": "x", "b": "z", "label": "b"}\n'
-    made = make_version(session, owner[0].id, content=rows)
+    made = make_version(session, owner[0].owner_id, content=rows)
     session.commit()
     answer = client.get(f"/v1/datasets/{made.dataset_id}/export")
     assert (answer.headers["x-proximal-left-out"], answer.headers["x-proximal-not-carried"]) == ("1", "ties=1")
@@ -89,6 +89,6 @@ def test_ties_have_no_place_in_trls_format_and_are_counted(
 def test_what_cannot_be_exported_is_refused(client: TestClient, session: Session, dataset: Dataset) -> None:
     problem(client.get(f"/v1/datasets/{dataset.id}/export?format=xml"), 422, "invalid_request")
     problem(client.get(f"/v1/datasets/{dataset.id}/export?version=2"), 404, "not_found")
-    other = make_dataset(session, make_key(session).id)
+    other = make_dataset(session, make_key(session).owner_id)
     session.commit()
     problem(client.get(f"/v1/datasets/{other.id}/export"), 404, "not_found")

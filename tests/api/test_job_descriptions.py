@@ -30,7 +30,7 @@ def listed(client: TestClient, **filters: Any) -> list[str]:
 
 
 def test_change_job_merges_metadata_and_replaces_tags(client: TestClient, session: Session, owner: Owner) -> None:
-    job = make_job(session, owner[0].id, name="first")
+    job = make_job(session, owner[0].owner_id, name="first")
     new = change(
         client, job, tags=[" KL  Sweep ", "kl sweep", "v2"], notes="line 1\nline 2", metadata={"a": "1", "b": "2"}
     )
@@ -45,7 +45,7 @@ def test_change_job_merges_metadata_and_replaces_tags(client: TestClient, sessio
 
 
 def test_change_job_is_possible_in_every_state(client: TestClient, session: Session, owner: Owner) -> None:
-    job = make_job(session, owner[0].id)
+    job = make_job(session, owner[0].owner_id)
     running(session, job)
     assert change(client, job, tags=["a"])["status"] == "running"
     request_cancel(session, job, PLATFORM)
@@ -54,7 +54,7 @@ def test_change_job_is_possible_in_every_state(client: TestClient, session: Sess
 
 
 def test_change_job_preemptible_keeps_the_description(client: TestClient, session: Session, owner: Owner) -> None:
-    job = make_job(session, owner[0].id, name="first")
+    job = make_job(session, owner[0].owner_id, name="first")
     before = client.get(f"/v1/jobs/{job.id}").json()
     for given, stored in ((True, True), (None, False), (True, True), (False, False)):
         changed = change(client, job, preemptible=given)
@@ -90,13 +90,13 @@ def test_change_job_preemptible_keeps_the_description(client: TestClient, sessio
 def test_change_job_invalid_value_is_refused(
     client: TestClient, session: Session, owner: Owner, body: dict[str, Any], pointer: str
 ) -> None:
-    job = make_job(session, owner[0].id)
+    job = make_job(session, owner[0].owner_id)
     document = problem(client.patch(f"/v1/jobs/{job.id}", json=body), 422, "invalid_request")
     assert document["errors"][0]["pointer"].startswith(pointer)
 
 
 def test_clone_and_retry_keep_tags_and_metadata(client: TestClient, session: Session, owner: Owner) -> None:
-    job = make_job(session, owner[0].id, name="old")
+    job = make_job(session, owner[0].owner_id, name="old")
     change(client, job, name="new", tags=["a"], metadata={"k": "v"}, notes="only here")
     clone = client.post(f"/v1/jobs/{job.id}/clone").json()
     assert [clone[field] for field in ("name", "tags", "metadata", "notes")] == ["new", ["a"], {"k": "v"}, ""]
@@ -113,7 +113,7 @@ def test_list_filters_each_select_their_jobs(
 ) -> None:
     """With 0, every word counts as frequent."""
     monkeypatch.setattr("core.jobs.overview.listing._MOST_RARE", most_rare)
-    one, two, three = (make_job(session, owner[0].id, name=name) for name in ("kl-sweep alpha", "beta", "gamma"))
+    one, two, three = (make_job(session, owner[0].owner_id, name=name) for name in ("kl-sweep alpha", "beta", "gamma"))
     foreign = make_job(session, name="kl-sweep alpha")
     foreign.tags = ["x"]
     session.commit()
@@ -141,13 +141,18 @@ def test_list_filters_each_select_their_jobs(
 
 
 def test_list_by_model_and_dataset(client: TestClient, session: Session, owner: Owner) -> None:
-    prompts = make_dataset(session, owner[0].id, DatasetKind.PROMPTS)
-    one = make_job(session, owner[0].id, model="some/model")
-    two = make_job(session, owner[0].id, model="other/model")
+    prompts = make_dataset(session, owner[0].owner_id, DatasetKind.PROMPTS)
+    one = make_job(session, owner[0].owner_id, model="some/model")
+    two = make_job(session, owner[0].owner_id, model="other/model")
     foreign = make_job(session)
     long = "/models/" + "x" * 3000
     three = Job(
-        id="job_long", owner_id=owner[0].id, name="", spec={"model": {"path": long}}, status="queued", status_reason=""
+        id="job_long",
+        owner_id=owner[0].owner_id,
+        name="",
+        spec={"model": {"path": long}},
+        status="queued",
+        status_reason="",
     )
     session.add(three)
     session.commit()
@@ -173,7 +178,7 @@ def test_list_filter_invalid_text_is_refused(client: TestClient, filters: dict[s
 
 
 def test_list_cursor_survives_a_change_of_its_job(client: TestClient, session: Session, owner: Owner) -> None:
-    jobs = [make_job(session, owner[0].id) for _ in range(3)]
+    jobs = [make_job(session, owner[0].owner_id) for _ in range(3)]
     for job in jobs:
         change(client, job, tags=["x"])
     page = client.get("/v1/jobs", params={"tag": "x", "limit": 1}).json()
@@ -185,7 +190,7 @@ def test_list_cursor_survives_a_change_of_its_job(client: TestClient, session: S
 
 
 def test_tags_are_listed_with_counts_of_the_owner(client: TestClient, session: Session, owner: Owner) -> None:
-    jobs = [make_job(session, owner[0].id) for _ in range(3)]
+    jobs = [make_job(session, owner[0].owner_id) for _ in range(3)]
     for job, tags in zip(jobs, (["a", "b"], ["b"], []), strict=True):
         change(client, job, tags=tags)
     foreign = make_job(session)

@@ -33,7 +33,7 @@ LIMIT = 10**6
 @pytest.fixture
 def job(session: Session, owner: tuple[ApiKey, str]) -> Job:
     """Running, with a line of the worker and two lines of each of two processes."""
-    made = make_job(session, owner[0].id)
+    made = make_job(session, owner[0].owner_id)
     running(session, made)
     parts = [
         LogLines(LogOrigin(LogSource.WORKER), AT, ["fetching"]),
@@ -108,7 +108,7 @@ def test_log_parameter_out_of_range_is_refused(client: TestClient, job: Job, que
 
 
 def test_log_of_another_owner_is_not_found(client: TestClient, session: Session) -> None:
-    theirs = make_job(session, make_key(session, "other").id)
+    theirs = make_job(session, make_key(session, "other").owner_id)
     problem(client.get(f"/v1/jobs/{theirs.id}/logs"), 404, "not_found")
 
 

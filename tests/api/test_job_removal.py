@@ -34,7 +34,7 @@ def a_job(session: Session, settings: Settings, owner: tuple[ApiKey, str]) -> Ma
     """Make a job of the owner in a state. It has results before PPO and a state of PPO, each with a file."""
 
     def make(status: JobStatus) -> Job:
-        job = make_job(session, owner[0].id, **SPEC)
+        job = make_job(session, owner[0].owner_id, **SPEC)
         attempt = running(session, job)
         for number, (stage, final) in enumerate((("sft", True), ("reward_model", True), ("ppo", False)), 1):
             path = f"checkpoints/{stage}" + ("" if final else "-000010")

@@ -17,7 +17,7 @@ AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 def test_telemetry_is_series_over_one_time_axis(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
-    job = make_job(session, owner[0].id)
+    job = make_job(session, owner[0].owner_id)
     running(session, job)
     later = Sample(AT + timedelta(seconds=10), {"cpu/percent": 50.0, "memory/rss": 7.0})
     append_samples(session, job.id, 1, [Sample(AT, {"memory/rss": 5.0}), later])
@@ -35,7 +35,7 @@ def test_telemetry_is_series_over_one_time_axis(
 def test_telemetry_of_every_attempt_is_one_series(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
-    job = make_job(session, owner[0].id)
+    job = make_job(session, owner[0].owner_id)
     for attempt in (1, 2):
         assert running(session, job) == attempt
         at = AT + timedelta(minutes=attempt)
@@ -50,5 +50,5 @@ def test_telemetry_of_every_attempt_is_one_series(
 
 
 def test_telemetry_of_another_owner_is_not_found(client: TestClient, session: Session) -> None:
-    theirs = make_job(session, make_key(session, "other").id)
+    theirs = make_job(session, make_key(session, "other").owner_id)
     problem(client.get(f"/v1/jobs/{theirs.id}/telemetry"), 404, "not_found")

@@ -119,7 +119,7 @@ def test_everything_wrong_is_listed(client: TestClient, body: Body) -> None:
 
 
 def test_a_dataset_that_is_not_there_or_another_key_s(client: TestClient, body: Body, session: Session) -> None:
-    theirs = make_dataset(session, make_key(session).id)
+    theirs = make_dataset(session, make_key(session).owner_id)
     session.commit()
     for dataset_id in ("ds_nope", theirs.id):
         response = client.post("/v1/jobs", json=body | {"data": {"preferences": dataset_id}})
@@ -127,7 +127,7 @@ def test_a_dataset_that_is_not_there_or_another_key_s(client: TestClient, body: 
 
 
 def test_a_dataset_of_another_kind(client: TestClient, session: Session, owner: tuple[ApiKey, str], body: Body) -> None:
-    sft = make_dataset(session, owner[0].id, DatasetKind.SFT)
+    sft = make_dataset(session, owner[0].owner_id, DatasetKind.SFT)
     session.commit()
     response = client.post("/v1/jobs", json=body | {"data": {"preferences": sft.id}})
     assert problem(response, 422, "wrong_dataset_kind")["param"] == "data.preferences"
@@ -150,7 +150,7 @@ def test_create_job_reward_url_not_allowed_is_refused(client: TestClient, body: 
 def test_a_checkpoint_that_is_not_there_or_of_another_stage(
     client: TestClient, session: Session, owner: tuple[ApiKey, str], body: Body
 ) -> None:
-    source = make_job(session, owner[0].id)
+    source = make_job(session, owner[0].owner_id)
     running(session, source)
     saved = CheckpointSaved(stage="sft", step=1, path="checkpoints/sft", final=True)
     checkpoint = record_checkpoint(session, source.id, 1, saved, [], "at")
@@ -166,7 +166,7 @@ def test_a_checkpoint_that_is_not_there_or_of_another_stage(
 def test_jobs_are_listed_newest_first_by_cursor_and_state(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
-    made = [make_job(session, owner[0].id) for _ in range(3)]
+    made = [make_job(session, owner[0].owner_id) for _ in range(3)]
     request_cancel(session, made[1], PLATFORM)
     session.commit()
     ids = [job.id for job in made]
@@ -207,7 +207,7 @@ def test_job_list_is_sorted_by_pages(client: TestClient, body: Body) -> None:
 
 
 def test_running_job_shows_its_progress(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
-    job = make_job(session, owner[0].id)
+    job = make_job(session, owner[0].owner_id)
     running(session, job)
     append_events(session, job.id, 1, [step(1), step(2)])
     session.commit()
@@ -230,7 +230,7 @@ def test_list_shows_model_submitter_hours_and_etag(
 
 
 def test_failed_job_has_its_error(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
-    job = make_job(session, owner[0].id)
+    job = make_job(session, owner[0].owner_id)
     running(session, job)
     error = {"code": "diverged", "message": "The loss is not finite."}
     attempts.finish(session, job.id, 1, JobStatus.FAILED, "The loss is not finite.", error=error)
@@ -251,7 +251,7 @@ def test_a_queued_job_is_cancelled_at_once_and_only_once(client: TestClient, bod
 def test_cancel_of_running_job_is_requested_once(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
-    job = make_job(session, owner[0].id)
+    job = make_job(session, owner[0].owner_id)
     running(session, job)
     assert client.post(f"/v1/jobs/{job.id}/cancel").json()["status"] == "cancelling"
     problem(client.post(f"/v1/jobs/{job.id}/cancel"), 409, "invalid_transition")
@@ -269,7 +269,7 @@ def test_queued_job_is_paused_at_once_and_resumed(client: TestClient, body: Body
 
 
 def test_branch_over_http_shows_its_start(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
-    source = make_job(session, owner[0].id)
+    source = make_job(session, owner[0].owner_id)
     running(session, source)
     saved = CheckpointSaved(stage="sft", step=4, path="checkpoints/sft", final=True)
     checkpoint = record_checkpoint(session, source.id, 1, saved, [], "at")
@@ -300,7 +300,7 @@ def test_branch_over_http_shows_its_start(client: TestClient, session: Session, 
 def test_pause_of_running_job_is_requested_once(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
-    job = make_job(session, owner[0].id)
+    job = make_job(session, owner[0].owner_id)
     running(session, job)
     assert client.post(f"/v1/jobs/{job.id}/pause").json()["status"] == "pausing"
     for refused in ("pause", "resume"):
@@ -322,7 +322,7 @@ def test_transition_body_that_is_not_valid_is_refused(client: TestClient, body: 
 def test_a_job_of_another_version_s_spec_is_shown_and_cancelled(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
-    job = make_job(session, owner[0].id)
+    job = make_job(session, owner[0].owner_id)
     job.spec = {name: value for name, value in job.spec.items() if name != "model"} | {"modell": {"of": "old"}}
     session.commit()
     assert client.get(f"/v1/jobs/{job.id}").json()["spec"] == job.spec
@@ -348,7 +348,7 @@ def test_another_key_s_job_cannot_be_cancelled(client: TestClient, session: Sess
 def test_workers_show_their_job_to_its_owner_only(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
-    mine, theirs = make_job(session, owner[0].id), make_job(session)
+    mine, theirs = make_job(session, owner[0].owner_id), make_job(session)
     with session_scope() as other:
         report_worker(other, "wrk_1", "host", mine.id)
         report_worker(other, "wrk_2", "host", theirs.id)

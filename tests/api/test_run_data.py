@@ -44,7 +44,7 @@ from trainer.metrics import METRICS
 @pytest.fixture
 def job(session: Session, owner: tuple[ApiKey, str]) -> Job:
     """Running, in PPO, with three steps done."""
-    made = make_job(session, owner[0].id)
+    made = make_job(session, owner[0].owner_id)
     running(session, made)
     samples = Samples(
         stage="ppo", step=2, rows=[Sample(prompt="p", response="r", score=0.5), Sample(prompt="q", response="s")]
@@ -351,7 +351,7 @@ def test_nothing_but_its_files_is_served(client: TestClient, checkpoint: Checkpo
 
 
 def test_another_key_s_checkpoint_is_absent(client: TestClient, checkpoint: Checkpoint, session: Session) -> None:
-    session.get_one(Job, checkpoint.job_id).owner_id = make_key(session).id
+    session.get_one(Job, checkpoint.job_id).owner_id = make_key(session).owner_id
     session.commit()
     for rest in ("download", "files/config.json"):
         problem(client.get(f"/v1/checkpoints/{checkpoint.id}/{rest}"), 404, "not_found")
@@ -372,7 +372,7 @@ def test_the_job_s_schema_is_served(client: TestClient) -> None:
 @pytest.fixture
 def three(session: Session, owner: tuple[ApiKey, str]) -> Job:
     """A job of the seeds 4, 5 and 6: two are done, and the second has collapsed."""
-    job = make_job(session, owner[0].id, seed=4, seeds=3)
+    job = make_job(session, owner[0].owner_id, seed=4, seeds=3)
     assert attempts.claim(session, "wrk_1") is not None
     for number, seed in enumerate((4, 5), 1):
         rows = [Sample(prompt="p", response=f"of {seed}", score=float(seed))]

@@ -16,7 +16,7 @@ from trainer.events import Sample, Samples
 @pytest.fixture
 def job(session: Session, owner: tuple[ApiKey, str]) -> Job:
     """Running, with three completions at step 2 of PPO."""
-    made = make_job(session, owner[0].id)
+    made = make_job(session, owner[0].owner_id)
     running(session, made)
     log(session, made, "r", "s", "t")
     return made
@@ -95,7 +95,7 @@ def test_note_needs_a_completion_of_the_run(client: TestClient, job: Job, sample
 def test_note_in_a_job_with_several_seeds_names_the_seed(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
-    job = make_job(session, owner[0].id, seed=5, seeds=2)
+    job = make_job(session, owner[0].owner_id, seed=5, seeds=2)
     running(session, job)
     for seed in (5, 6):
         log(session, job, f"of {seed}", seed=seed)

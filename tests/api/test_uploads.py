@@ -89,7 +89,7 @@ def test_parts_in_any_order_make_the_file(client: TestClient, session: Session, 
 
 
 def _owner(session: Session) -> str:
-    return session.query(ApiKey).one().id
+    return session.query(ApiKey).one().owner_id
 
 
 def test_complete_upload_names_missing_parts(client: TestClient) -> None:
@@ -239,7 +239,7 @@ def test_upload_without_a_key_is_refused(settings: Settings) -> None:
 
 def test_another_key_s_upload_is_absent(client: TestClient, session: Session, settings: Settings) -> None:
     blobs, stranger = blob_store(settings), make_key(session)
-    theirs = store.create(session, blobs, settings, stranger.id, "x", 20, None).id
+    theirs = store.create(session, blobs, settings, stranger.owner_id, "x", 20, None).id
     session.commit()
     for method, path in [("GET", ""), ("DELETE", ""), ("PUT", "/parts/1"), ("GET", "/parts/1"), ("POST", "/complete")]:
         problem(client.request(method, f"/v1/uploads/{theirs}{path}"), 404, "not_found")

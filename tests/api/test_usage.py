@@ -3,14 +3,14 @@ from typing import Any
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
-from core.models import ApiKey, Owner
+from core.models import ApiKey, Project
 from tests.api.problem_checks import problem
 
 
 def test_usage_of_the_caller_has_limits_and_use(
     client: TestClient, session: Session, owner: tuple[ApiKey, str], body: dict[str, Any]
 ) -> None:
-    session.get_one(Owner, owner[0].owner_id).quotas = {"gpus": 4}
+    session.get_one(Project, owner[0].owner_id).quotas = {"gpus": 4}
     session.commit()
     client.post("/v1/jobs", json=body)
     found = client.get("/v1/usage").json()
@@ -33,7 +33,7 @@ def test_usage_needs_a_key(anonymous: TestClient) -> None:
 def test_submission_beyond_a_refusing_quota_is_429(
     client: TestClient, session: Session, owner: tuple[ApiKey, str], body: dict[str, Any]
 ) -> None:
-    session.get_one(Owner, owner[0].owner_id).quotas = {"running_jobs": 1, "when_exceeded": "refuse"}
+    session.get_one(Project, owner[0].owner_id).quotas = {"running_jobs": 1, "when_exceeded": "refuse"}
     session.commit()
     assert client.post("/v1/jobs", json=body).status_code == 201
     refused = problem(client.post("/v1/jobs", json=body), 429, "quota_exceeded")

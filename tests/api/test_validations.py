@@ -67,7 +67,7 @@ def test_submission_of_blocked_spec_needs_force(client: TestClient, session: Ses
 def test_blocked_branch_extension_and_sweep_need_force(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
-    source = make_job(session, owner[0].id, ppo={"steps": 4, "lr_schedule": "constant", "warmup_ratio": 0.0})
+    source = make_job(session, owner[0].owner_id, ppo={"steps": 4, "lr_schedule": "constant", "warmup_ratio": 0.0})
     running(session, source)
     state: list[CheckpointFile] = [{"path": "trainer_state/state.json", "bytes": 1, "sha256": "-"}]
     for stage, step, final in (("sft", 1, True), ("reward_model", 1, True), ("ppo", 2, False), ("ppo", 4, True)):
@@ -96,13 +96,13 @@ def test_blocked_branch_extension_and_sweep_need_force(
 def test_blocked_continuation_of_a_round_needs_force(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
-    job = make_job(session, owner[0].id)
+    job = make_job(session, owner[0].owner_id)
     running(session, job)
     for stage in ("sft", "reward_model", "ppo"):
         event = {"stage": stage, "step": 1, "path": f"checkpoints/{stage}", "final": True}
         record_checkpoint(session, job.id, 1, CheckpointSaved.model_validate(event), [], stage)
-    version = make_version(session, owner[0].id)
-    closed = make_round(session, owner[0].id)
+    version = make_version(session, owner[0].owner_id)
+    closed = make_round(session, owner[0].owner_id)
     closed.status, closed.closed_at = "closed", version.ready_at
     closed.dataset_id, closed.version = version.dataset_id, version.number
     session.commit()

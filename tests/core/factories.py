@@ -73,7 +73,7 @@ def dataset_id_of(job: Job) -> str:
 
 def make_job(session: Session, owner_id: str | None = None, queueing: Queueing | None = None, **spec: Any) -> Job:
     """A queued job with a new dataset, committed. `owner_id` None: a new key owns it."""
-    owner = owner_id or make_key(session).id
+    owner = owner_id or make_key(session).owner_id
     dataset = make_dataset(session, owner)
     whole = {"model": "some/model", "data": {"preferences": dataset.id}, "ppo": {}} | spec
     job = submit_job(session, owner, JobSpec.model_validate(whole), queueing=queueing or Queueing())

@@ -25,7 +25,7 @@ Meanwhile = Callable[[Callable[[Session], object]], Future[None]]
 
 @pytest.fixture
 def dataset(session: Session) -> Dataset:
-    made = make_dataset(session, make_key(session).id)
+    made = make_dataset(session, make_key(session).owner_id)
     session.commit()
     return made
 

@@ -35,7 +35,7 @@ def queue(session: Session) -> Queue:
 
 @pytest.fixture
 def owners(session: Session) -> tuple[str, str]:
-    return make_key(session).id, make_key(session).id
+    return make_key(session).owner_id, make_key(session).owner_id
 
 
 def claim(session: Session, slot: Slot = Slot.ANY, slots: int = 3, data_worker: str = "dwk_1") -> TaskClaim | None:
@@ -213,7 +213,7 @@ def test_order_of_claims_does_not_depend_on_the_plan(session: Session, owners: t
 @pytest.mark.parametrize("slots", [1, 2, 3])
 def test_places_foresee_the_claims_of_busy_slots(session: Session, queue: Queue, slots: int) -> None:
     """Each task runs for 1,000 s, the mean of those within the last hour. The owners had 1,300, 600 and 1,100 s."""
-    owners = [make_key(session).id for _ in range(3)]
+    owners = [make_key(session).owner_id for _ in range(3)]
     for owner, seconds in zip(owners, (1300, 600, 1100), strict=True):
         (past,) = queue(owner, "import")
         end(session, past, ran_seconds=seconds)

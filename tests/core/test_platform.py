@@ -208,7 +208,7 @@ def test_keys_are_listed_and_revoked_by_command(settings: Settings, capsys: pyte
 def test_keys_made_with_a_revoked_one_are_printed(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     with session_scope() as session:
         leaked, _ = keys.create_key(session, "leaked")
-        copy, text = keys.add_key(session, leaked.owner_id, "copy", made_by=leaked.id)
+        copy, text = keys.add_key(session, leaked.owner_id, "copy", user_id=str(leaked.user_id), made_by=leaked.id)
     main(["keys", "revoke", leaked.id])
     assert f"{copy.id} (copy) was made with it and stays valid" in capsys.readouterr().out
     main(["keys", "revoke", leaked.id, "--and-made"])

@@ -18,7 +18,7 @@ from tests.core.factories import ROWS, jsonl, make_job, make_key, make_version
 
 
 def test_stored_bytes_count_uploads_rows_and_checkpoints(session: Session, settings: Settings) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     store.create(session, blob_store(settings), settings, owner, "a.jsonl", 1000, None)
     job = make_job(session, owner)
     again = make_version(session, owner)  # the same rows, stored once
@@ -32,11 +32,11 @@ def test_stored_bytes_count_uploads_rows_and_checkpoints(session: Session, setti
     )  # fmt: skip
     session.flush()
     assert quotas.stored_bytes(session, owner) == 1000 + size + 5000
-    assert quotas.stored_bytes(session, make_key(session).id) == 0
+    assert quotas.stored_bytes(session, make_key(session).owner_id) == 0
 
 
 def test_create_upload_beyond_the_owners_bytes_is_refused(session: Session, settings: Settings) -> None:
-    owner, blobs = make_key(session).id, blob_store(settings)
+    owner, blobs = make_key(session).owner_id, blob_store(settings)
     small = settings.model_copy(update={"max_owner_bytes": 1000})
     store.create(session, blobs, small, owner, "a.jsonl", 600, None)
     with pytest.raises(QuotaExceeded, match=r"1001 bytes.*allows 1000.*PROXIMAL_MAX_OWNER_BYTES"):
@@ -49,7 +49,7 @@ def test_create_upload_beyond_the_owners_bytes_is_refused(session: Session, sett
 
 
 def test_import_beyond_the_owners_bytes_is_refused(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     monkeypatch.setenv("PROXIMAL_MAX_OWNER_BYTES", "10")
     get_settings.cache_clear()
     with pytest.raises(QuotaExceeded):
@@ -57,18 +57,18 @@ def test_import_beyond_the_owners_bytes_is_refused(session: Session, monkeypatch
 
 
 def test_download_beyond_the_open_imports_is_refused(session: Session, settings: Settings) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     few = settings.model_copy(update={"import_urls": "any", "max_open_imports": 1})
     fetching.create_fetched(session, few, owner, "https://a.example/x", None)
     with pytest.raises(QuotaExceeded, match=r"1 unfinished imports.*allows 1 .PROXIMAL_MAX_OPEN_IMPORTS"):
         fetching.create_fetched(session, few, owner, "https://a.example/y", None)
-    fetching.create_fetched(session, few, make_key(session).id, "https://a.example/x", None)
+    fetching.create_fetched(session, few, make_key(session).owner_id, "https://a.example/x", None)
 
 
 def test_import_beyond_the_open_imports_is_refused(
     session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     monkeypatch.setenv("PROXIMAL_MAX_OPEN_IMPORTS", "1")
     get_settings.cache_clear()
     source = Source(lambda: io.BytesIO(jsonl(ROWS[DatasetKind.PREFERENCES])), "a.jsonl")
@@ -80,7 +80,7 @@ def test_import_beyond_the_open_imports_is_refused(
 
 
 def test_two_uploads_at_once_cannot_pass_the_limit(session: Session, settings: Settings) -> None:
-    owner, blobs = make_key(session).id, blob_store(settings)
+    owner, blobs = make_key(session).owner_id, blob_store(settings)
     session.commit()
     small = settings.model_copy(update={"max_owner_bytes": 1000})
     refused: list[Exception] = []

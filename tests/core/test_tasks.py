@@ -19,7 +19,7 @@ from worker.sweeper import sweep_data
 
 @pytest.fixture
 def owner(session: Session) -> str:
-    return make_key(session).id
+    return make_key(session).owner_id
 
 
 def claimed(session: Session, worker: str = "dwk_1") -> TaskClaim:
@@ -49,7 +49,7 @@ def waiting_messages(settings: Settings) -> int:
 
 def test_new_task_wakes_a_worker_after_the_commit(settings: Settings) -> None:
     with session_scope() as session:
-        made = tasks.enqueue(session, make_key(session).id, "import", {"upload": "up_x"})
+        made = tasks.enqueue(session, make_key(session).owner_id, "import", {"upload": "up_x"})
         assert waiting_messages(settings) == 0
     assert (made.status, made.args, made.attempt) == ("queued", {"upload": "up_x"}, 0)
     assert waiting_messages(settings) == 1
@@ -65,7 +65,7 @@ def test_claim_takes_oldest_task_and_background_tasks_last(session: Session, own
 
 
 def test_claim_alternates_between_owners(session: Session, owner: str) -> None:
-    other = make_key(session).id
+    other = make_key(session).owner_id
     for who in (owner, owner, other):
         tasks.enqueue(session, who, "report", {})
         session.commit()
@@ -179,7 +179,7 @@ def test_tasks_of_dataset_are_those_of_owner_and_dataset(session: Session, owner
     for args in ({"dataset": "ds_1"}, {"dataset": "ds_2"}, {}):
         tasks.enqueue(session, owner, "report", args)
     assert [found.args for found in tasks_of_dataset(session, owner, "ds_1")] == [{"dataset": "ds_1"}]
-    assert tasks_of_dataset(session, make_key(session).id, "ds_1") == []
+    assert tasks_of_dataset(session, make_key(session).owner_id, "ds_1") == []
 
 
 def test_sweeper_wakes_workers_once_for_waiting_tasks(session: Session, owner: str, settings: Settings) -> None:

@@ -14,7 +14,7 @@ from core.datasets import versions
 from core.db import at_head, engine_for, migrate
 from core.jobs.run.events import events_after
 from core.jobs.run.metrics import MetricQuery, series
-from core.models import ApiKey, Job, Owner
+from core.models import ApiKey, Job, Project
 from tests.core.old_databases import database_at
 
 BEFORE, AFTER = "c47d0be9a815", "d1a7e5c0b301"
@@ -92,7 +92,7 @@ def test_migrate_old_database_to_head_keeps_all_rows(config: Config, engine: Eng
         assert [event.type for event in events_after(session, job.id, 0, 10)] == ["run_started", "metrics"]
         (found,), last_seq = series(session, job.id, MetricQuery())
         assert (found.name, found.steps, found.last, last_seq) == ("objective/kl", [1], [0.5], 2)
-        assert session.get_one(ApiKey, "key_1").owner_id == session.get_one(Owner, job.owner_id).id == "key_1"
+        assert session.get_one(ApiKey, "key_1").owner_id == session.get_one(Project, job.owner_id).id == "key_1"
         version = versions.usable(session, "key_1", "ds_one")
         assert version.content is not None and version.content.blob_key == "datasets/ds_one.jsonl"
 

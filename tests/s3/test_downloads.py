@@ -55,7 +55,7 @@ def checkpoint(used: Settings, session: Session, owner: tuple[ApiKey, str], tmp_
     listed = {"files": [{"path": "model.safetensors", "sha256": hashlib.sha256(WEIGHTS).hexdigest()}]}
     (folder / "manifest.json").write_text(str(listed).replace("'", '"'))
     files = checkpoints.upload(blob_store(used), folder, PREFIX)
-    job = make_job(session, owner[0].id)
+    job = make_job(session, owner[0].owner_id)
     made = Checkpoint(
         id="ckpt_1", job_id=job.id, attempt=1, stage="ppo", step=1, final=True, best=False, path="checkpoints/ppo",
         metrics={}, files=files, bytes=sum(file["bytes"] for file in files), blob_prefix=PREFIX,

@@ -22,7 +22,7 @@ def test_objects_without_a_row_are_removed_at_the_second_time(
     settings: Settings, session: Session, bucket: Bucket, use_bucket: Use, tmp_path: Path
 ) -> None:
     blobs = blob_store(use_bucket(bucket))
-    dataset = make_dataset(session, make_key(session).id)
+    dataset = make_dataset(session, make_key(session).owner_id)
     session.commit()
     kept = list(blobs.list("contents"))
     assert len(kept) == 2 and dataset.id

@@ -98,7 +98,7 @@ def private(session: Session, settings: Settings, tmp_path: Path) -> Path:
     """The folder of the victim's checkpoint among the platform's blobs."""
     source, blobs = save_model(tmp_path / "made", seed=7), blob_store(settings)
     assert isinstance(blobs, LocalBlobs)
-    job = make_job(session, keys.create_key(session, "victim")[0].id)
+    job = make_job(session, keys.create_key(session, "victim")[0].owner_id)
     running(session, job)
     prefix = checkpoint_prefix(job.id, 1, 0, "checkpoints/sft")
     files: list[CheckpointFile] = []
@@ -120,7 +120,7 @@ def key(session: Session) -> tuple[ApiKey, str]:
 
 @pytest.fixture
 def attacker(models: Path, session: Session, key: tuple[ApiKey, str]) -> Iterator[Attacker]:
-    dataset = make_dataset(session, key[0].id, DatasetKind.SFT).id
+    dataset = make_dataset(session, key[0].owner_id, DatasetKind.SFT).id
     session.commit()
     app = create_app()
     app.state.settings = get_settings()

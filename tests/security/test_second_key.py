@@ -42,12 +42,13 @@ OPERATIONS = [
 ]
 OPERATIONS.sort(key=lambda one: one[0] != "GET")  # a stream of a job that a leak lets another key retry would not end
 PUBLIC = re.compile("/(healthz|readyz)|/v1/(reference/.*|presets|schema/.*)")
-"""Routes without data of an owner."""
+"""Routes without data of a project."""
 SHARED = {"worker_id"}
 """Parameters that name objects of the platform. Only an operator may change them."""
 HARMLESS = {"create_upload", "create_upload_from", "create_group", "create_key", "create_sign_in_code"}
 HARMLESS |= {"sign_in", "sign_out", "validate_sweep", "create_template", "store_view_setting", "delete_view_setting"}
-"""Operations that name no other object, look none up, or name one that each owner has of its own. They may succeed."""
+HARMLESS |= {"change_project", "add_member"}
+"""Operations that name no other object, look none up, or name one that each project has of its own. They may succeed."""
 
 
 @dataclass
@@ -93,6 +94,8 @@ class Platform:
             "keys",
             "templates/{template_id}",
             "view-settings",
+            "project",
+            "members",
         )
         paths += ("annotation/rounds/{round_id}", "jobs/{job_id}/commands", "jobs/{job_id}/samples/notes")
         paths += ("datasets/{dataset_id}/tasks",)
@@ -115,7 +118,7 @@ def platform(settings: Settings, session: Session) -> Iterator[Platform]:
     session.commit()
     with TestClient(app) as first, TestClient(app) as second:
         first.headers["Authorization"], second.headers["Authorization"] = f"Bearer {text}", f"Bearer {other}"
-        ids = _objects(first, session, row.owner_id) | {"key_id": row.id}
+        ids = _objects(first, session, row.owner_id) | {"key_id": row.id, "user_id": row.user_id}
         queries = {
             "dataset": ids["dataset_id"],
             "other": ids["dataset_id"],

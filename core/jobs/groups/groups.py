@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
+from core.access.users import acting_user
 from core.errors import IllegalTransition, NotFound
 from core.jobs.lifecycle.actors import PLATFORM, Actor
 from core.jobs.lifecycle.state import Request, change_status, request
@@ -43,6 +44,7 @@ def create_group(
     group = JobGroup(
         id=new_id("grp"),
         owner_id=owner_id,
+        created_by=acting_user(session),
         name=name,
         metric=metric,
         goal=goal,

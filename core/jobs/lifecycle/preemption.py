@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from core.jobs.lifecycle.actors import PLATFORM
 from core.jobs.lifecycle.state import change_status
 from core.jobs.queue.workers import online_workers
-from core.models import Job, JobAttempt, Owner
+from core.models import Job, JobAttempt, Project
 from core.models.jobs import ACTIVE, JobStatus
 from core.models.workers import WorkerState
 from core.quotas import owner_quotas
@@ -68,8 +68,8 @@ def _places(session: Session) -> list[Place]:
     ]
 
 
-def _owners(session: Session, ids: Iterable[str]) -> list[Owner]:
-    query = select(Owner).where(Owner.id.in_(ids)).execution_options(populate_existing=True)
+def _owners(session: Session, ids: Iterable[str]) -> list[Project]:
+    query = select(Project).where(Project.id.in_(ids)).execution_options(populate_existing=True)
     return list(session.scalars(query))
 
 

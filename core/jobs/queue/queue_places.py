@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.jobs.queue.workers import online_workers
-from core.models import Job, JobAttempt, Owner, Worker
+from core.models import Job, JobAttempt, Project, Worker
 from core.models.jobs import ACTIVE, JobStatus, Outcome
 from core.models.workers import WorkerState
 from core.quotas import QuotaName, owner_quotas
@@ -118,7 +118,7 @@ class _Owners:
 
     def __init__(self, session: Session, ids: Collection[str], now: datetime) -> None:
         settings = get_settings()
-        rows = session.scalars(select(Owner).where(Owner.id.in_(ids))).all()
+        rows = session.scalars(select(Project).where(Project.id.in_(ids))).all()
         self.now = now.timestamp()
         self.policy = policy_of(settings)
         self.shares = {owner.id: share_of(owner) for owner in rows}

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from core import quotas
 from core.access.references import check_references
+from core.access.users import acting_user
 from core.datasets import overlap, versions
 from core.datasets.rows import content_of
 from core.datasets.versions import pin
@@ -69,6 +70,7 @@ def submit_job(
     need = Requirement.of_spec(resolved)
     check_submission(session, owner_id, need.slots, allowed)
     job = Job(id=new_id("job"), owner_id=owner_id, name=spec.name, spec=resolved, attempt=0, last_seq=0)
+    job.created_by = acting_user(session)
     job.priority, job.preemptible = int(queueing.priority), queueing.preemptible
     job.requirement, job.slots = need.stored(), need.slots
     write_first_status(session, job, "Created.", actor)

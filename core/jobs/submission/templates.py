@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from core.access.users import acting_user
 from core.errors import InvalidRequest, NameTaken, NotFound, QuotaExceeded
 from core.jobs.lifecycle.actors import Actor
 from core.jobs.run.events import append_event
@@ -38,6 +39,7 @@ def create_template(
     made = JobTemplate(
         id=new_id("tpl"), owner_id=owner_id, name=name, description=description, spec=_checked_spec(spec)
     )
+    made.created_by = acting_user(session)
     session.add(made)
     session.flush()
     return made

@@ -52,7 +52,7 @@ def serve(settings: Settings, owner: tuple[ApiKey, str]) -> Serve:
 
 @pytest.fixture
 def job(session: Session, owner: tuple[ApiKey, str]) -> Job:
-    made = make_job(session, owner[0].id)
+    made = make_job(session, owner[0].owner_id)
     running(session, made)
     return made
 

@@ -83,7 +83,7 @@ def test_subscription_is_renewed_after_it_broke(serve: Serve, settings: Settings
 def test_a_process_reads_an_event_once_for_all_clients(
     serve: Serve, settings: Settings, session: Session, job: Job, owner: tuple[ApiKey, str]
 ) -> None:
-    other = make_job(session, owner[0].id)
+    other = make_job(session, owner[0].owner_id)
     running(session, other)
     reads: list[str] = []
 

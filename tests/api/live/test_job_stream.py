@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from api.live.hub import Hub
 from api.live.stream import Stream
 from core.access.keys import Principal
-from core.models import ApiKey, Job
+from core.models import ApiKey, Job, Role
 from core.settings import Settings, get_settings
 from tests.api.compatibility import committed
 from tests.api.live.conftest import Message, Serve, finish, messages, report
@@ -134,7 +134,9 @@ def test_stream_ends_without_error_if_the_database_is_lost(
     settings: Settings, job: Job, owner: tuple[ApiKey, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     hub = Hub(settings.model_copy(update={"database_url": "postgresql+psycopg://nobody@127.0.0.1:1/none"}))
-    caller = Principal(owner[0].id, "tester", owner[0].id, by_cookie=False)
+    caller = Principal(
+        owner[0].id, "tester", owner[0].owner_id, str(owner[0].user_id), "tester", Role.ADMIN, by_cookie=False
+    )
 
     async def collect() -> list[Any]:
         sent: list[Any] = []

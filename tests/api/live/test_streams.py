@@ -18,7 +18,7 @@ from trainer.events import Message
 @pytest.fixture
 def other(session: Session, job: Job, owner: tuple[ApiKey, str]) -> Job:
     """A second running job of the same owner."""
-    made = make_job(session, owner[0].id)
+    made = make_job(session, owner[0].owner_id)
     running(session, made)
     return made
 

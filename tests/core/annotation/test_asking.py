@@ -46,7 +46,7 @@ def round_of(session: Session, owner: str, *policies: str, **source: Any) -> Ann
 
 @pytest.fixture
 def owner(session: Session) -> str:
-    return make_key(session).id
+    return make_key(session).owner_id
 
 
 def test_policies_of_different_jobs_and_a_model_of_none(session: Session, owner: str, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_close_rows_show_an_annotator_who_always_takes_the_first(session: Sessio
 
 
 def test_close_into_a_dataset_appends_the_answers_as_new_version(session: Session) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     first = make_version(session, owner)
     round_ = make_round(session, owner, count=1)
     prefer(session, round_, "kim", "b")
@@ -93,7 +93,7 @@ def test_close_into_a_dataset_appends_the_answers_as_new_version(session: Sessio
 
 
 def test_close_into_an_unsuitable_dataset_is_refused(session: Session) -> None:
-    owner, other = make_key(session).id, make_key(session).id
+    owner, other = make_key(session).owner_id, make_key(session).owner_id
     round_ = make_round(session, owner, count=1)
     with pytest.raises(NothingToClose):
         closing.close(session, round_, None, None)
@@ -147,7 +147,7 @@ def test_close_after_a_failed_write_reuses_the_same_dataset(session: Session) ->
 
 
 def test_close_keeps_the_source_lines_of_dataset_rows(session: Session) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     content = jsonl([{"prompt": f"p{n}", "chosen": "good", "rejected": "good" if n == 0 else "bad"} for n in range(3)])
     first = make_version(session, owner, content=content, bad_rows=BadRows.LEAVE_OUT)
     round_ = make_round(session, owner, count=2)
@@ -161,7 +161,7 @@ def test_close_keeps_the_source_lines_of_dataset_rows(session: Session) -> None:
 
 
 def test_close_into_a_dataset_deleted_meanwhile_pauses_the_round(session: Session) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     dataset = make_version(session, owner).dataset_id
     round_ = make_round(session, owner, count=1)
     prefer(session, round_, "kim", "a")

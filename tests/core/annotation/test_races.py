@@ -161,7 +161,7 @@ def test_race_second_close_of_a_round_is_refused(session: Session, meanwhile: Me
 
 
 def test_race_second_close_into_one_dataset_is_refused(session: Session, meanwhile: Meanwhile) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     dataset = make_version(session, owner).dataset_id
     first, second = (make_round(session, owner, count=1) for _ in range(2))
     for round_ in (first, second):

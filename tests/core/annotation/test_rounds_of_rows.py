@@ -34,7 +34,7 @@ def prompts(session: Session, round_: AnnotationRound, gold: bool = False) -> li
 
 
 def test_round_after_close_into_source_asks_only_unanswered_rows(session: Session) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     dataset = make_version(session, owner, content=jsonl([pair(f"p{n}", None) for n in range(4)])).dataset_id
     first = made(session, owner, dataset)
     answered = {session.get_one(AnnotationItem, prefer(session, first, "kim", label)).prompt for label in "ab"}
@@ -50,14 +50,14 @@ def test_round_after_close_into_source_asks_only_unanswered_rows(session: Sessio
 
 
 def test_round_equal_pairs_are_one_item(session: Session) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     rows = [pair("p", "a"), pair("p", "b"), pair("p", "a", a="y", b="x"), pair("q", None), pair("q", None)]
     assert prompts(session, made(session, owner, rows, rows="all")) == ["p", "q"]
     assert prompts(session, made(session, owner, rows)) == ["q"]
 
 
 def test_round_contradicting_labels_give_no_gold_question(session: Session) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     agreed = [pair("agreed", "a"), pair("agreed", "b", a="y", b="x")]
     rows = [*agreed, pair("contradicted", "a"), pair("contradicted", "b"), pair("open", None)]
     found = made(session, owner, rows, gold_share=0.5)
@@ -67,7 +67,7 @@ def test_round_contradicting_labels_give_no_gold_question(session: Session) -> N
 
 
 def test_round_asked_row_is_not_also_a_gold_question(session: Session) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     gold = make_version(session, owner, content=jsonl([pair("p0", "a"), pair("q", "b")])).dataset_id
     found = made(session, owner, [pair(f"p{n}", None) for n in range(2)], gold=gold, gold_share=0.5)
     assert Counter(prompts(session, found) + prompts(session, found, gold=True)) == Counter(["p0", "p1", "q"])

@@ -30,7 +30,7 @@ def make_round(
     plain = {"name": "A round", "kind": "pairs" if k == 2 else "ranking", "status": "preparing", "instructions": ""}
     numbers = {"gold_share": 0.0, "overlap": 1, "reservation_minutes": 10.0, "left_out": 0}
     whole = plain | numbers | {"source": SOURCE, "jobs": []} | columns
-    round_ = AnnotationRound(id=new_id("ann"), owner_id=owner_id or make_key(session).id, **whole)
+    round_ = AnnotationRound(id=new_id("ann"), owner_id=owner_id or make_key(session).owner_id, **whole)
     session.add(round_)
     session.flush()
     known = {"choice": "a"} if k == 2 else {"ranks": list(range(1, k + 1))}

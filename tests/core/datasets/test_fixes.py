@@ -20,12 +20,12 @@ BAD = jsonl(GOOD[:1]) + b"no\n" + jsonl(GOOD[1:])
 
 @pytest.fixture
 def version(session: Session) -> DatasetVersion:
-    return make_version(session, make_key(session).id)
+    return make_version(session, make_key(session).owner_id)
 
 
 @pytest.fixture
 def blocked(session: Session) -> DatasetVersion:
-    return make_version(session, make_key(session).id, content=BAD, bad_rows=BadRows.REPORT)
+    return make_version(session, make_key(session).owner_id, content=BAD, bad_rows=BadRows.REPORT)
 
 
 def reported(session: Session, version: DatasetVersion, **counts: int) -> DatasetReport:

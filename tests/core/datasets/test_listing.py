@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from core.datasets.listing import DatasetFilter, DatasetSort, list_datasets
 from core.errors import InvalidRequest
-from core.models import Dataset, DatasetContent, DatasetVersion, Owner
+from core.models import Dataset, DatasetContent, DatasetVersion, Project
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -22,7 +22,7 @@ def store(session: Session, rows: Sequence[dict[str, Any]]) -> list[str]:
     """Datasets of one owner, each a minute older than the one before. `sizes`: the bytes of each version, None without rows."""
     session.execute(delete(Dataset))
     session.execute(delete(DatasetContent))
-    session.merge(Owner(id="own_1", name="owner"))
+    session.merge(Project(id="own_1", name="owner"))
     session.flush()
     for number, row in enumerate(rows):
         made = Dataset(id=f"ds_{number}", owner_id="own_1", name=row["name"], kind=row.get("kind", "prompts"))

@@ -66,7 +66,7 @@ def blobs(settings: Settings) -> BlobStore:
 def stored(settings: Settings) -> Store:
     """The id of a version whose rows are indexed in two batches, as by the data worker."""
     with session_scope() as session:
-        owner = make_key(session).id
+        owner = make_key(session).owner_id
 
     def store(kind: str, rows: list[Row], index: bool = True) -> str:
         with session_scope() as session:

@@ -16,7 +16,7 @@ from tests.core.factories import make_key, make_version
 @pytest.fixture
 def version(session: Session) -> DatasetVersion:
     """A ready version. Its report was requested when its rows were stored."""
-    return make_version(session, make_key(session).id)
+    return make_version(session, make_key(session).owner_id)
 
 
 def queued(session: Session) -> int:

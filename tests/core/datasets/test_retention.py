@@ -30,7 +30,7 @@ def blobs(session: Session) -> BlobStore:
 
 @pytest.fixture
 def version(session: Session) -> DatasetVersion:
-    made = make_version(session, make_key(session).id, DatasetKind.PROMPTS, FILE)
+    made = make_version(session, make_key(session).owner_id, DatasetKind.PROMPTS, FILE)
     session.commit()
     return made
 
@@ -63,7 +63,7 @@ def test_delete_removes_everything_of_a_dataset(
 def test_retention_shared_rows_stay_and_are_indexed_again(
     session: Session, blobs: BlobStore, version: DatasetVersion
 ) -> None:
-    other = make_version(session, make_key(session).id, DatasetKind.PROMPTS, FILE)
+    other = make_version(session, make_key(session).owner_id, DatasetKind.PROMPTS, FILE)
     session.commit()
     delete(version.dataset_id)
     assert blobs.exists(f"contents/{version.sha256}/rows.jsonl")

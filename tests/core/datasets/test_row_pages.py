@@ -28,7 +28,7 @@ def blobs(session: Session) -> BlobStore:
 
 @pytest.fixture
 def version(session: Session) -> DatasetVersion:
-    return make_version(session, make_key(session).id, DatasetKind.PROMPTS, jsonl(ROWS))
+    return make_version(session, make_key(session).owner_id, DatasetKind.PROMPTS, jsonl(ROWS))
 
 
 @pytest.fixture
@@ -128,7 +128,9 @@ def test_index_that_failed_is_queued_again(session: Session, version: DatasetVer
 
 def test_search_row_above_postgres_limit_matches_its_first_words(session: Session, blobs: BlobStore) -> None:
     words = " ".join(f"w{number}ö" for number in range(300_000))
-    version = make_version(session, make_key(session).id, DatasetKind.PROMPTS, jsonl([{"prompt": f"{words} last"}]))
+    version = make_version(
+        session, make_key(session).owner_id, DatasetKind.PROMPTS, jsonl([{"prompt": f"{words} last"}])
+    )
     make_index(session, version)
     assert found(session, blobs, version, search="w77ö") == [1]
     assert found(session, blobs, version, search="last") == []
@@ -144,7 +146,7 @@ def test_the_split_is_shown_and_filters(session: Session, blobs: BlobStore, inde
 
 
 def test_rows_without_a_prompt_are_on_no_side(session: Session, blobs: BlobStore) -> None:
-    version = make_version(session, make_key(session).id, DatasetKind.PRETRAINING)
+    version = make_version(session, make_key(session).owner_id, DatasetKind.PRETRAINING)
     make_index(session, version)
     assert found(session, blobs, version, split="train") == []
     assert [row.split for row in row_pages.page(session, blobs, version, Filters(), 0, 5).rows] == [None] * 3

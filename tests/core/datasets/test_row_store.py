@@ -150,8 +150,8 @@ def test_put_restores_a_missing_blob(session: Session, blobs: LocalBlobs, tmp_pa
 
 
 def test_uploads_of_the_same_rows_share_their_content(session: Session, blobs: LocalBlobs) -> None:
-    first = make_version(session, make_key(session).id, DatasetKind.PROMPTS, b'{"prompt": "p"}\n')
-    second = make_version(session, make_key(session).id, DatasetKind.PROMPTS, b'\n{"prompt":  "p"}')
+    first = make_version(session, make_key(session).owner_id, DatasetKind.PROMPTS, b'{"prompt": "p"}\n')
+    second = make_version(session, make_key(session).owner_id, DatasetKind.PROMPTS, b'\n{"prompt":  "p"}')
     assert first.sha256 == second.sha256 and first.dataset_id != second.dataset_id
     assert len(list(blobs.list("contents"))) == 2
 
@@ -159,7 +159,7 @@ def test_uploads_of_the_same_rows_share_their_content(session: Session, blobs: L
 def test_unreferenced_blobs_are_deleted_at_the_second_sweep(
     session: Session, blobs: LocalBlobs, tmp_path: Path
 ) -> None:
-    version = make_version(session, make_key(session).id, DatasetKind.PROMPTS, b'\n{"prompt": "p"}')
+    version = make_version(session, make_key(session).owner_id, DatasetKind.PROMPTS, b'\n{"prompt": "p"}')
     session.commit()
     kept = [
         f"contents/{version.sha256}/rows.jsonl",

@@ -29,7 +29,7 @@ def blobs(session: Session) -> BlobStore:
 
 @pytest.fixture(params=["with an index", "from before there was one"])
 def version(session: Session, blobs: BlobStore, request: pytest.FixtureRequest, tmp_path: Path) -> DatasetVersion:
-    made = make_version(session, make_key(session).id, DatasetKind.PROMPTS, FILE)
+    made = make_version(session, make_key(session).owner_id, DatasetKind.PROMPTS, FILE)
     content = session.get_one(DatasetContent, made.sha256)
     if "before" in request.param:
         blobs.get_to(content.blob_key, tmp_path / "old")

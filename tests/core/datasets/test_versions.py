@@ -22,7 +22,7 @@ BAD = jsonl([{"prompt": "p", "chosen": "c", "rejected": "r"}, {"prompt": "q", "c
 
 @pytest.fixture
 def version(session: Session) -> DatasetVersion:
-    return make_version(session, make_key(session).id)
+    return make_version(session, make_key(session).owner_id)
 
 
 def owner(version: DatasetVersion) -> str:
@@ -72,7 +72,7 @@ def test_reference_checksum_prefix_is_newest_version_with_it(session: Session, v
 
 def test_another_owner_s_dataset_is_absent(session: Session, version: DatasetVersion) -> None:
     with pytest.raises(NotFound):
-        versions.get(session, make_key(session).id, version.dataset_id)
+        versions.get(session, make_key(session).owner_id, version.dataset_id)
 
 
 def test_a_job_takes_the_newest_ready_version_and_names_its_rows(session: Session, version: DatasetVersion) -> None:
@@ -102,7 +102,7 @@ def test_a_version_that_is_settled_does_not_fail(session: Session, version: Data
 
 
 def test_a_blocked_version_waits_for_a_decision(session: Session) -> None:
-    blocked = make_version(session, make_key(session).id, DatasetKind.PREFERENCES, BAD, BadRows.REPORT)
+    blocked = make_version(session, make_key(session).owner_id, DatasetKind.PREFERENCES, BAD, BadRows.REPORT)
     assert (blocked.status, blocked.left_out, blocked.ready_at) == ("blocked", 1, None)
     (finding,) = blocked.findings
     assert (finding["severity"], finding["count"], finding["lines"]) == ("blocking", 1, [2])
@@ -115,13 +115,13 @@ def test_a_blocked_version_waits_for_a_decision(session: Session) -> None:
 
 
 def test_rows_left_out_at_import_leave_the_version_ready(session: Session) -> None:
-    ready = make_version(session, make_key(session).id, DatasetKind.PREFERENCES, BAD, BadRows.LEAVE_OUT)
+    ready = make_version(session, make_key(session).owner_id, DatasetKind.PREFERENCES, BAD, BadRows.LEAVE_OUT)
     assert (ready.status, ready.left_out) == ("ready", 1)
     assert [found["severity"] for found in ready.findings] == ["warning"]
 
 
 def test_unusable_version_error_names_the_spec_field(session: Session) -> None:
-    blocked = make_version(session, make_key(session).id, DatasetKind.PREFERENCES, BAD, BadRows.REPORT)
+    blocked = make_version(session, make_key(session).owner_id, DatasetKind.PREFERENCES, BAD, BadRows.REPORT)
     with pytest.raises(DatasetBlocked) as refusal:
         make_job(session, owner(blocked), data={"preferences": blocked.dataset_id})
     assert refusal.value.extras["param"] == "data.preferences"
@@ -130,4 +130,4 @@ def test_unusable_version_error_names_the_spec_field(session: Session) -> None:
 @pytest.mark.parametrize("name", ["", "  ", "a\x00", "a\nb", "a" * 201])
 def test_a_name_that_is_none_is_refused(session: Session, name: str) -> None:
     with pytest.raises(InvalidRequest, match="name"):
-        versions.new_dataset(session, make_key(session).id, name, "sft")
+        versions.new_dataset(session, make_key(session).owner_id, name, "sft")

@@ -72,7 +72,7 @@ def test_another_key_s_checkpoint_is_as_absent_as_none(
 ) -> None:
     for name in ("ckpt_nope", saved(session, source, stage).id):
         with pytest.raises(NotFound, match=r"There is no checkpoint 'ckpt_.*'\. It may have been deleted") as refusal:
-            make_job(session, make_key(session).id, **put(spec, name))
+            make_job(session, make_key(session).owner_id, **put(spec, name))
         assert refusal.value.extras == {"param": pointer.removeprefix("#/").replace("/", ".")}
 
 

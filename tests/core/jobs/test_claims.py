@@ -69,7 +69,7 @@ def test_claim_skips_a_job_locked_by_another_claim(session: Session) -> None:
 
 
 def test_priority_then_fair_share_then_age_decide(session: Session) -> None:
-    busy, idle = make_key(session, "busy").id, make_key(session, "idle").id
+    busy, idle = make_key(session, "busy").owner_id, make_key(session, "idle").owner_id
     at_work = make_job(session, busy)
     running(session, at_work)
     older, newer = make_job(session, busy), make_job(session, idle)

@@ -91,7 +91,7 @@ def test_audit_of_unreadable_blob_marks_nothing_as_damaged(
 
 def test_audit_finds_damaged_numbers_and_makes_offsets_anew(session: Session, settings: Settings) -> None:
     spaced = b"\n\n".join(b'{"prompt": "p%d", "chosen": "a", "rejected": "b"}' % number for number in range(3))
-    version = make_version(session, make_key(session).id, content=spaced)
+    version = make_version(session, make_key(session).owner_id, content=spaced)
     session.commit()
     blobs, url = blob_store(settings), settings.database_url
     assert audit(blobs, url).faults == [] and version.sha256 is not None
@@ -109,7 +109,7 @@ def test_audit_finds_damaged_numbers_and_makes_offsets_anew(session: Session, se
 
 
 def test_audit_stores_the_hash_of_old_offsets(session: Session, settings: Settings) -> None:
-    content = make_version(session, make_key(session).id).content
+    content = make_version(session, make_key(session).owner_id).content
     assert content is not None
     before, content.number_files = content.number_files, None
     session.commit()

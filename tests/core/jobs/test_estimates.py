@@ -24,7 +24,7 @@ SPEC: dict[str, Any] = {"model": "some/model", "ppo": {}}
 
 @pytest.fixture
 def owner(session: Session) -> str:
-    return make_key(session).id
+    return make_key(session).owner_id
 
 
 def finished(session: Session, owner: str, sft: float, ppo: float, device: str = "cuda", **spec: Any) -> Job:
@@ -96,7 +96,7 @@ def test_estimate_mixes_neither_devices_nor_owners(session: Session, owner: str)
     """The newest run of the owner was on a CPU."""
     finished(session, owner, 30, 80, "cuda")
     newest = finished(session, owner, 300, 800, "cpu")
-    finished(session, make_key(session, "other").id, 1, 1)
+    finished(session, make_key(session, "other").owner_id, 1, 1)
     time = expected(session, owner)
     assert (time.seconds, time.device, time.stages[0].jobs) == (30 * 30 + 8 * 200, "cpu", [newest.id])
 

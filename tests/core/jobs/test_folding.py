@@ -9,7 +9,7 @@ from core.jobs.overview.fields import read_conditions
 from core.jobs.overview.folding import FoldedGroup, folded_groups
 from core.jobs.overview.listing import JobFilter, list_jobs
 from core.jobs.overview.sorting import read_sort
-from core.models import Job, JobGroup, JobGroupMember, Owner
+from core.models import Job, JobGroup, JobGroupMember, Project
 from core.models.groups import Goal
 from core.models.jobs import JobStatus
 from tests.core.jobs.test_sorting import NOON, store
@@ -108,7 +108,7 @@ def test_archived_jobs_of_a_group_are_folded_apart(session: Session, ids: list[s
 
 
 def test_jobs_of_another_owner_do_not_count(session: Session, ids: list[str]) -> None:
-    session.merge(Owner(id="own_2", name="other"))
+    session.merge(Project(id="own_2", name="other"))
     session.flush()
     session.get_one(Job, ids[1]).owner_id = "own_2"
     session.flush()

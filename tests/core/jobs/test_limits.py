@@ -109,7 +109,7 @@ def test_limits_bound_the_rank_of_adapters(settings: Settings) -> None:
 
 
 def test_template_beyond_a_limit_is_refused(session: Session) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     config = {"model_type": "llama", "num_hidden_layers": 2000}
     with pytest.raises(LimitExceeded, match="404758724608 parameters"):
         create_template(session, owner, "deep", "", {"model": {"config": config, "tokenizer": {"vocab_size": 1024}}})
@@ -139,7 +139,7 @@ def test_limits_table_names_settings_and_fields(settings: Settings) -> None:
 
 
 def test_submit_refuses_more_open_jobs_than_allowed(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    owner, other = make_key(session).id, make_key(session).id
+    owner, other = make_key(session).owner_id, make_key(session).owner_id
     monkeypatch.setenv("PROXIMAL_MAX_OPEN_JOBS", "2")
     get_settings.cache_clear()
     first = make_job(session, owner)

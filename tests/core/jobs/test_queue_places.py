@@ -11,7 +11,7 @@ from core.jobs.lifecycle import attempts
 from core.jobs.queue.queue_places import QueuePlace, describe, queue_places
 from core.jobs.queue.waking import wake_for, wake_idle_workers
 from core.jobs.queue.workers import MachineReport, online_workers, report_worker, set_worker_state, sign_off
-from core.models import Job, Owner
+from core.models import Job, Project
 from core.models.workers import WorkerState
 from core.scheduling.lines import repair_lines
 from core.scheduling.matching import Capacity, Requirement
@@ -88,7 +88,7 @@ def test_requirement_is_described_in_words() -> None:
 def test_quota_is_the_reason_with_its_figures(session: Session) -> None:
     """The running job has 10 steps of 6 s left. Two workers are idle."""
     owner = make_key(session).owner_id
-    session.get_one(Owner, owner).quotas = {"running_jobs": 1}
+    session.get_one(Project, owner).quotas = {"running_jobs": 1}
     first, second = make_job(session, owner), make_job(session, owner)
     for number in range(3):
         report_worker(session, f"wrk_{number}", "host", None)
@@ -103,14 +103,14 @@ def test_quota_is_the_reason_with_its_figures(session: Session) -> None:
     assert found.reason == "Your quota allows 1 running job, and you have 1. This job waits until it ends."
     assert found.expected_start is not None
     assert before <= found.expected_start - timedelta(seconds=60) <= datetime.now(UTC)
-    session.get_one(Owner, owner).quotas = {"gpu_hours": 2}
+    session.get_one(Project, owner).quotas = {"gpu_hours": 2}
     session.execute(text("UPDATE owners SET month_use = 9000"))
     session.expire_all()
     month_end = (datetime.now(UTC).replace(day=1) + timedelta(days=32)).replace(day=1).date()
     assert place(session, second).reason == (
         f"Your quota allows 2 GPU-hours a month, and 2.5 are used. The next month begins on {month_end} (UTC)."
     )
-    session.get_one(Owner, owner).quotas = {"gpu_hours": 0}
+    session.get_one(Project, owner).quotas = {"gpu_hours": 0}
     assert place(session, second).reason == (
         "Your quota allows no GPU-hours a month. Ask the operator of the platform for a higher limit."
     )
@@ -118,7 +118,7 @@ def test_quota_is_the_reason_with_its_figures(session: Session) -> None:
 
 def test_jobs_that_a_quota_holds_are_not_ahead(session: Session) -> None:
     blocked, other = (make_key(session, name).owner_id for name in ("blocked", "other"))
-    session.get_one(Owner, blocked).quotas = {"running_jobs": 1}
+    session.get_one(Project, blocked).quotas = {"running_jobs": 1}
     jobs = [make_job(session, blocked) for _ in range(3)]
     mine = make_job(session, other)
     report_worker(session, "wrk_1", "host", None)
@@ -134,7 +134,7 @@ def test_reason_names_the_quota_that_a_large_job_exceeds(session: Session) -> No
     """The quota was lowered after the submission. A smaller job of the same owner may start."""
     owner = make_key(session).owner_id
     large, small = make_job(session, owner, resources={"processes": 4}), make_job(session, owner)
-    session.get_one(Owner, owner).quotas = {"gpus": 2}
+    session.get_one(Project, owner).quotas = {"gpus": 2}
     report_worker(session, "wrk_1", "host", None)
     assert place(session, large).reason == (
         "This job takes 4 GPUs, and your limit is 2 (`gpus`). Cancel it and submit a smaller one, "
@@ -161,7 +161,7 @@ def test_owners_take_turns_in_the_positions(session: Session) -> None:
         make_job(session, c),
     ]
     jobs[4].priority = 1
-    session.get_one(Owner, b).decayed_use = 100.0
+    session.get_one(Project, b).decayed_use = 100.0
     session.flush()
     repair_lines(session)
     session.commit()

@@ -16,7 +16,7 @@ from core.db import engine_for
 from core.errors import InvalidRequest
 from core.jobs.overview.listing import JobFilter, list_jobs
 from core.jobs.overview.sorting import JobSort
-from core.models import Job, JobGroup, JobGroupMember, Owner
+from core.models import Job, JobGroup, JobGroupMember, Project
 from core.models.jobs import JobStatus
 from tests.core.old_databases import database_at
 
@@ -62,7 +62,7 @@ FIGURES: dict[str, dict[str, Any]] = {
 def store(session: Session, rows: Sequence[dict[str, Any]]) -> list[str]:
     """Jobs of one owner, each a minute older than the one before. Returns their ids."""
     session.execute(delete(Job))
-    session.merge(Owner(id="own_1", name="owner"))
+    session.merge(Project(id="own_1", name="owner"))
     session.flush()
     made = []
     for number, values in enumerate(rows):

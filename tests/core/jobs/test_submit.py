@@ -31,7 +31,7 @@ def test_a_spec_is_stored_with_every_default(session: Session) -> None:
 
 
 def test_submit_requires_an_existing_dataset_of_the_owner(session: Session) -> None:
-    owner, other = make_key(session).id, make_key(session).id
+    owner, other = make_key(session).owner_id, make_key(session).owner_id
     for dataset_id in ("ds_nope", make_dataset(session, other).id):
         with pytest.raises(NotFound) as refusal:
             submit_job(session, owner, _spec(preferences=dataset_id))
@@ -40,7 +40,7 @@ def test_submit_requires_an_existing_dataset_of_the_owner(session: Session) -> N
 
 
 def test_a_dataset_must_be_of_the_right_kind(session: Session) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     preferences, sft = make_dataset(session, owner), make_dataset(session, owner, DatasetKind.SFT)
     with pytest.raises(WrongDatasetKind, match=r"holds sft\. data\.prompts takes prompts") as refusal:
         submit_job(session, owner, _spec(preferences=preferences.id, prompts=sft.id))
@@ -49,7 +49,7 @@ def test_a_dataset_must_be_of_the_right_kind(session: Session) -> None:
 
 def test_submit_evaluation_prompts_are_a_pinned_prompts_dataset(session: Session) -> None:
     """A dataset of another kind is refused."""
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     preferences, prompts = make_dataset(session, owner), make_dataset(session, owner, DatasetKind.PROMPTS)
     with pytest.raises(WrongDatasetKind, match=r"holds preferences\. data\.evaluation_prompts takes prompts"):
         submit_job(session, owner, _spec(preferences=preferences.id, evaluation_prompts=preferences.id))
@@ -85,7 +85,7 @@ def test_text_that_cannot_be_stored_is_refused_by_its_place(session: Session) ->
     ],
 )
 def test_local_models_are_the_operator_s_to_allow(session: Session, allowed: list[str], path: str, fine: bool) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     spec = _spec(path, preferences=make_dataset(session, owner).id)
     settings = get_settings().model_copy(update={"local_models": [Path(folder) for folder in allowed]})
     if fine:
@@ -109,7 +109,7 @@ def test_local_models_are_the_operator_s_to_allow(session: Session, allowed: lis
     ],
 )
 def test_the_same_holds_for_every_path_of_a_spec(session: Session, part: dict[str, Any], param: str) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     spec = _spec(preferences=make_dataset(session, owner).id).model_dump() | part
     with pytest.raises(InvalidSpec, match="PROXIMAL_LOCAL_MODELS") as refusal:
         submit_job(session, owner, JobSpec.model_validate(spec), get_settings())
@@ -125,7 +125,7 @@ def test_the_same_holds_for_every_path_of_a_spec(session: Session, part: dict[st
     ],
 )
 def test_addresses_are_the_operator_s_to_allow(session: Session, part: dict[str, Any], param: str) -> None:
-    owner = make_key(session).id
+    owner = make_key(session).owner_id
     spec = JobSpec.model_validate(_spec(preferences=make_dataset(session, owner).id).model_dump() | part)
     with pytest.raises(InvalidSpec, match="PROXIMAL_REWARD_URLS") as refusal:
         submit_job(session, owner, spec)

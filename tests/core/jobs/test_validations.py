@@ -26,7 +26,7 @@ NOTE = Finding(level="warning", area="data", code="few", where="#/data", detail=
 
 @pytest.fixture
 def owner(session: Session) -> str:
-    return make_key(session).id
+    return make_key(session).owner_id
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_submission_is_refused_by_blocking_findings(
     assert refusal.value.extras["validation"] == made.validation.id
     (error,) = refusal.value.extras["errors"]
     assert (error["code"], error["pointer"], error["advice"]) == ("context", "#/ppo/max_new_tokens", "Lower it.")
-    validations.refuse_blocked(session, make_key(session).id, job.spec)
+    validations.refuse_blocked(session, make_key(session).owner_id, job.spec)
     validations.refuse_blocked(session, owner, job.spec | {"seed": 1})
 
 
@@ -104,7 +104,7 @@ def test_validation_is_found_by_its_owner_only(session: Session, owner: str, spe
     made = validations.request(session, owner, spec, settings)
     assert validations.get(session, owner, made.validation.id) == made
     with pytest.raises(NotFound):
-        validations.get(session, make_key(session).id, made.validation.id)
+        validations.get(session, make_key(session).owner_id, made.validation.id)
 
 
 def test_unfinished_validations_are_limited(

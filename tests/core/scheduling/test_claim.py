@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from core.db import session_scope
 from core.jobs.lifecycle import attempts
 from core.jobs.overview.listing import gpu_hours
-from core.models import Job, JobAttempt, Owner, queue_lines
+from core.models import Job, JobAttempt, Project, queue_lines
 from core.quotas import Quotas
 from core.scheduling import policy, shares
 from core.scheduling.claim import policy_of, start_next_job
@@ -50,7 +50,7 @@ def _random_queue(session: Session, random: Random) -> None:
         use = {"decayed_use": random.choice([0.0, 1e4, 1e5]), "month_use": random.choice([0.0, 20_000.0, 40_000.0])}
         use |= {"slots_in_use": random.randrange(3), "running_jobs": random.randrange(3), "use_at": before()}
         quotas = random.choice(QUOTAS).model_dump(exclude_defaults=True)
-        session.execute(insert(Owner).values(id=owner, name=owner, quotas=quotas, **use))
+        session.execute(insert(Project).values(id=owner, name=owner, quotas=quotas, **use))
     for number in range(random.randrange(20)):
         need = random.choice(NEEDS)
         line = {
@@ -70,7 +70,7 @@ def _random_queue(session: Session, random: Random) -> None:
 
 def _chosen(session: Session, now: float, rules: policy.Policy, capacity: Capacity) -> str | None:
     """The id of the job that the pure policy chooses."""
-    owners = session.scalars(select(Owner)).all()
+    owners = session.scalars(select(Project)).all()
     found = policy.choose(
         read_lines(session),
         {one.id: shares.share_of(one) for one in owners},
@@ -99,7 +99,7 @@ def test_claim_and_pure_policy_choose_the_same_jobs(session: Session, settings: 
 
 def test_claim_and_end_of_an_attempt_count_its_use_once(session: Session) -> None:
     job = make_job(session, resources={"processes": 2, "machines": 2})
-    owner = session.get_one(Owner, job.owner_id)
+    owner = session.get_one(Project, job.owner_id)
     attempts.claim(session, "wrk_1")
     session.refresh(owner)
     assert (owner.running_jobs, owner.slots_in_use, owner.month_use) == (1, 4, 0.0)
@@ -127,11 +127,11 @@ def test_hours_of_a_running_attempt_count_until_now(session: Session) -> None:
 
 def test_lost_worker_is_counted_once(session: Session) -> None:
     job = make_job(session)
-    owner = session.get_one(Owner, job.owner_id)
+    owner = session.get_one(Project, job.owner_id)
     attempts.claim(session, "wrk_1")
     session.execute(text("UPDATE jobs SET lease_expires_at = now() - interval '1 s'"))
     attempts.sweep(session)
-    used = session.execute(select(Owner.month_use)).scalar_one()
+    used = session.execute(select(Project.month_use)).scalar_one()
     attempts.sweep(session)
     session.refresh(owner)
     assert (owner.running_jobs, owner.slots_in_use, owner.month_use) == (0, 0, used)
@@ -139,7 +139,7 @@ def test_lost_worker_is_counted_once(session: Session) -> None:
 
 def test_running_jobs_quota_holds_with_concurrent_claims(session: Session) -> None:
     owner = make_key(session).owner_id
-    session.get_one(Owner, owner).quotas = {"running_jobs": 1}
+    session.get_one(Project, owner).quotas = {"running_jobs": 1}
     for _ in range(3):
         make_job(session, owner)
     with session_scope() as first:
@@ -163,7 +163,7 @@ def test_repair_counts_jobs_that_other_programs_changed(session: Session) -> Non
         text("UPDATE jobs SET status = 'running', worker_id = 'w', lease_expires_at = now() + interval '1 h'")
     )
     assert shares.repair_shares(session) == [job.owner_id]
-    owner = session.get_one(Owner, job.owner_id, populate_existing=True)
+    owner = session.get_one(Project, job.owner_id, populate_existing=True)
     assert (owner.running_jobs, owner.slots_in_use) == (1, 3)
     assert shares.repair_shares(session) == []
 

@@ -10,7 +10,7 @@ from core.jobs.actions.retry import retry_job
 from core.jobs.lifecycle import attempts
 from core.jobs.lifecycle.actors import PLATFORM
 from core.jobs.lifecycle.state import request_cancel
-from core.models import Owner
+from core.models import Project
 from core.quotas import quotas_of
 from core.scheduling.usage import usage_of
 from core.settings import Settings
@@ -18,7 +18,7 @@ from tests.core.factories import make_job, make_key
 
 
 def _with_quotas(session: Session, **quotas: object) -> str:
-    owner = session.get_one(Owner, make_key(session).owner_id)
+    owner = session.get_one(Project, make_key(session).owner_id)
     owner.quotas = quotas
     session.commit()
     return owner.id
@@ -29,7 +29,7 @@ def test_usage_counts_open_and_running_jobs(session: Session, settings: Settings
     make_job(session, owner, resources={"processes": 4})
     make_job(session, owner)
     attempts.claim(session, "wrk_1")
-    session.execute(update(Owner).values(month_use=7200.0, decayed_use=3600.0))
+    session.execute(update(Project).values(month_use=7200.0, decayed_use=3600.0))
     found = usage_of(session, owner, settings)
     assert (found.open_jobs, found.running_jobs, found.gpus) == (2, 1, 4)
     assert 2.0 <= found.gpu_hours < 2.1 and 0.9 < found.decayed_gpu_hours < 1.1
@@ -50,7 +50,7 @@ def test_usage_period_is_the_calendar_month(session: Session, settings: Settings
 def test_submission_beyond_a_quota_is_refused(session: Session, quotas: dict[str, int], quota: str, value: int) -> None:
     owner = _with_quotas(session)
     make_job(session, owner)
-    session.get_one(Owner, owner).quotas = quotas | {"when_exceeded": "refuse"}
+    session.get_one(Project, owner).quotas = quotas | {"when_exceeded": "refuse"}
     session.commit()
     with pytest.raises(QuotaExceeded) as caught:
         make_job(session, owner, resources={"processes": 2})
@@ -66,7 +66,7 @@ def test_job_larger_than_the_gpu_quota_is_refused(session: Session, settings: Se
     assert caught.value.extras == {"quota": "gpus", "limit": 2, "value": 3, "param": "resources.processes"}
     session.rollback()
     request_cancel(session, job, PLATFORM)
-    session.get_one(Owner, owner).quotas = {"gpus": 1}
+    session.get_one(Project, owner).quotas = {"gpus": 1}
     with pytest.raises(QuotaExceeded, match="takes 2 GPUs"):
         retry_job(session, job, PLATFORM, settings)
 
@@ -91,7 +91,7 @@ def test_command_sets_and_shows_quotas(session: Session, capsys: pytest.CaptureF
     owner = _with_quotas(session)
     assert main(["owners", "set", owner, "gpus=4", "gpu_hours=none", "when_exceeded=refuse"]) == 0
     session.expire_all()
-    assert session.get_one(Owner, owner).quotas == {"gpus": 4, "gpu_hours": None, "when_exceeded": "refuse"}
+    assert session.get_one(Project, owner).quotas == {"gpus": 4, "gpu_hours": None, "when_exceeded": "refuse"}
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["gpus", "4", "own", "0"] in lines and ["when_exceeded", "refuse", "own"] in lines
     assert main(["owners", "set", owner, "gpus=default"]) == 0

@@ -32,7 +32,7 @@ def owner(session: Session) -> ApiKey:
 
 def begun(session: Session, blobs: BlobStore, owner: ApiKey, *, age: timedelta = timedelta()) -> Upload:
     """An upload with one part that expires after this time."""
-    upload = store.create(session, blobs, get_settings(), owner.id, "x", 4, None)
+    upload = store.create(session, blobs, get_settings(), owner.owner_id, "x", 4, None)
     with blobs.draft(part_key(upload.id, 1)) as draft:
         draft.write(b"four")
         keep_part(session, blobs, upload, 1, draft)
@@ -57,7 +57,7 @@ def test_sweep_deletes_abandoned_uploads_with_parts(session: Session, blobs: Blo
 
 def test_one_that_is_read_stays_until_that_is_over(session: Session, blobs: BlobStore, owner: ApiKey) -> None:
     upload = begun(session, blobs, owner, age=timedelta(hours=1))
-    task = tasks.enqueue(session, owner.id, "import", {"upload": upload.id})
+    task = tasks.enqueue(session, owner.owner_id, "import", {"upload": upload.id})
     session.commit()
     with session_scope() as sweeper:
         assert sweep_uploads(sweeper, blobs) == []
@@ -74,7 +74,7 @@ def test_upload_expiry_moves_with_every_part_and_use(session: Session, blobs: Bl
     first = upload.expires_at
     assert first - datetime.now(UTC) > timedelta(hours=get_settings().upload_hours - 1)
     session.commit()
-    store.take(session, owner.id, upload.id)
+    store.take(session, owner.owner_id, upload.id)
     session.commit()
     session.refresh(upload)
     assert upload.expires_at > first
@@ -82,7 +82,7 @@ def test_upload_expiry_moves_with_every_part_and_use(session: Session, blobs: Bl
 
 def test_sweep_fails_a_fetch_without_a_task(session: Session, blobs: BlobStore, owner: ApiKey) -> None:
     allowed = get_settings().model_copy(update={"import_urls": "any"})
-    upload = create_fetched(session, allowed, owner.id, "https://data.example/x", None)
+    upload = create_fetched(session, allowed, owner.owner_id, "https://data.example/x", None)
     session.commit()
     with session_scope() as sweeper:
         sweep_uploads(sweeper, blobs)
@@ -105,5 +105,5 @@ def test_sweep_continues_if_parts_cannot_be_deleted(
     upload_id = begun(session, blobs, owner).id
     monkeypatch.setattr(blobs, "delete_prefix", broken)
     with session_scope() as other:
-        store.delete(other, blobs, owner.id, upload_id)
+        store.delete(other, blobs, owner.owner_id, upload_id)
     assert left(session) == [] and list(blobs.list("uploads")) == [part_key(upload_id, 1)]

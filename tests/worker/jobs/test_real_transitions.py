@@ -40,7 +40,7 @@ def real(context: WorkerContext) -> WorkerContext:
 def submit(context: WorkerContext) -> Iterator[Submit]:
     """Queue the tiny job, with changes of its PPO. All of them have one owner and the same datasets."""
     with session_scope() as session:
-        owner = make_key(session).id
+        owner = make_key(session).owner_id
         kinds = {"sft": DatasetKind.SFT, "preferences": DatasetKind.PREFERENCES}
         files = {name: (TINY.parent / "tiny" / f"{name}.jsonl").read_bytes() for name in kinds}
         data = {name: make_version(session, owner, kind, files[name]).dataset_id for name, kind in kinds.items()}

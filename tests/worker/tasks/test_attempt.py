@@ -36,7 +36,7 @@ def do(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Do:
         return task(task_id)
 
     with session_scope() as session:
-        task_id = tasks.enqueue(session, make_key(session).id, "test", {"a": 1}).id
+        task_id = tasks.enqueue(session, make_key(session).owner_id, "test", {"a": 1}).id
     return do
 
 
@@ -79,7 +79,7 @@ def test_handler_unexpected_error_fails_the_task_not_the_worker(do: Do, caplog: 
 
 def test_task_of_unknown_kind_fails(settings: Settings) -> None:
     with session_scope() as session:
-        unknown = tasks.enqueue(session, make_key(session).id, "paint", {}).id
+        unknown = tasks.enqueue(session, make_key(session).owner_id, "paint", {}).id
     drain_all(settings)
     assert (task(unknown).error or {})["code"] == "unknown_task"
 
@@ -124,7 +124,7 @@ def test_handler_that_lost_its_task_stops(do: Do, monkeypatch: pytest.MonkeyPatc
 
 def test_stopping_worker_requeues_the_task(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     with session_scope() as session:
-        queued = tasks.enqueue(session, make_key(session).id, "test", {}).id
+        queued = tasks.enqueue(session, make_key(session).owner_id, "test", {}).id
     stop = StopRequest()
 
     def handler(run: TaskContext) -> None:

@@ -45,7 +45,7 @@ def start(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def queue(kind: str) -> str:
     with session_scope() as session:
-        return tasks.enqueue(session, make_key(session).id, kind, {}).id
+        return tasks.enqueue(session, make_key(session).owner_id, kind, {}).id
 
 
 def status(task_id: str) -> str:

@@ -58,7 +58,7 @@ def owner(session: Session) -> ApiKey:
 
 
 def begun(session: Session, owner: ApiKey, url: str) -> Upload:
-    upload = create_fetched(session, get_settings(), owner.id, url, None)
+    upload = create_fetched(session, get_settings(), owner.owner_id, url, None)
     session.commit()
     return upload
 
@@ -148,7 +148,7 @@ def test_an_upload_that_is_deleted_is_not_fetched_on(
 
     def delete() -> None:
         with session_scope() as other:
-            store.delete(other, blobs, owner.id, upload.id)
+            store.delete(other, blobs, owner.owner_id, upload.id)
 
     web.files["/x"] = File(CONTENT, meanwhile=delete)
     run_queued_tasks(get_settings(), blobs, "dwk_1", StopRequest())

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Who Am I
-         * @description Return the API key of the caller.
+         * @description Return the caller: its key, its project, and what it may do.
          */
         get: operations["who_am_i"];
         put?: never;
@@ -1816,13 +1816,13 @@ export interface paths {
         };
         /**
          * List Keys
-         * @description List your API keys, the newest first: the valid ones, and up to 100 revoked ones.
+         * @description List your API keys, the newest first: the valid ones, and up to 100 revoked ones. An admin sees those of all members.
          */
         get: operations["list_keys"];
         put?: never;
         /**
          * Create Key
-         * @description Create another API key. It sees the same jobs, datasets and rounds as yours.
+         * @description Create another API key of yours. It allows what your role allows, or less if it has scopes.
          *
          *     The response is the only one that contains the key. An operator's key creates operators' keys.
          */
@@ -1850,6 +1850,116 @@ export interface paths {
          *     `and_made` is set. The response lists them.
          */
         post: operations["revoke_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Project
+         * @description Return the project that the caller works in.
+         */
+        get: operations["get_project"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Project
+         * @description Rename the project.
+         */
+        patch: operations["change_project"];
+        trace?: never;
+    };
+    "/v1/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Members
+         * @description List the members of the project, the first one first.
+         */
+        get: operations["list_members"];
+        put?: never;
+        /**
+         * Add Member
+         * @description Add a person or a service account to the project, with a first API key.
+         *
+         *     The response is the only one that contains the key. The person signs in with it, and may make others.
+         */
+        post: operations["add_member"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/members/{user_id}/role": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set Member Role
+         * @description Give a member another role. Event streams that it does not allow end within seconds.
+         */
+        put: operations["set_member_role"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/members/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove Member
+         * @description Remove a member, and revoke its keys in the project. Its jobs and datasets stay. The last admin cannot be removed.
+         */
+        delete: operations["remove_member"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/members/{user_id}/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Member Key
+         * @description Create an API key for another member, such as a service account. The response is the only one that contains it.
+         */
+        post: operations["create_member_key"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2066,6 +2176,12 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Action
+         * @description The kind of a request.
+         * @enum {string}
+         */
+        Action: "account" | "read" | "read_rounds" | "annotate" | "submit" | "change" | "keys" | "manage" | "operate";
         /**
          * Actor
          * @description The cause of a transition.
@@ -3269,6 +3385,17 @@ export interface components {
             preemptible?: boolean | null;
         };
         /**
+         * ChangeProject
+         * @description The new name of the project.
+         */
+        ChangeProject: {
+            /**
+             * Name
+             * @description Its new name.
+             */
+            name: string;
+        };
+        /**
          * ChangeTemplate
          * @description A JSON merge patch (RFC 7396) on a template.
          */
@@ -4221,9 +4348,24 @@ export interface components {
             name: string;
             /**
              * Prefix
-             * @description Its first characters, by which its owner recognises it.
+             * @description Its first characters, by which its user recognises it.
              */
             prefix: string;
+            /**
+             * User Id
+             * @description The member that it acts for; null: a key of an older release that was not used since.
+             */
+            user_id: string | null;
+            /**
+             * Scopes
+             * @description The scopes to which it is limited; null: everything that the role of its member allows.
+             */
+            scopes: components["schemas"]["Scope"][] | null;
+            /**
+             * Expires At
+             * @description When it stops being valid; null: never.
+             */
+            expires_at: string | null;
             /**
              * Operator
              * @description Whether it may change workers.
@@ -4252,7 +4394,7 @@ export interface components {
             revoked_at: string | null;
             /**
              * Made By
-             * @description Id of your key whose request created it; null if none did, or if that was not recorded.
+             * @description Id of the key whose request created it; null if none did, or if that was not recorded.
              */
             made_by: string | null;
             /**
@@ -4260,6 +4402,46 @@ export interface components {
              * @description The key itself. It is shown once: the platform stores only its hash.
              */
             text: string;
+        };
+        /**
+         * CreatedMember
+         * @description A new member with its first key.
+         */
+        CreatedMember: {
+            /**
+             * Object
+             * @description Always `member`.
+             * @default member
+             * @constant
+             */
+            object: "member";
+            /**
+             * Id
+             * @description The user's id. It begins with `usr_`.
+             */
+            id: string;
+            /**
+             * Name
+             * @description The user's name.
+             */
+            name: string;
+            /** @description `person`, or `service` for a program. */
+            kind: components["schemas"]["UserKind"];
+            /** @description The member's role. The page Permissions of the documentation lists what each role allows. */
+            role: components["schemas"]["Role"];
+            /**
+             * Current
+             * @description Whether this request is made by this member.
+             */
+            current: boolean;
+            /**
+             * Joined At
+             * Format: date-time
+             * @description When the user joined the project.
+             */
+            joined_at: string;
+            /** @description The member's first API key. Its text is shown once: pass it on. */
+            key: components["schemas"]["CreatedKey"];
         };
         /**
          * Critic
@@ -8868,9 +9050,24 @@ export interface components {
             name: string;
             /**
              * Prefix
-             * @description Its first characters, by which its owner recognises it.
+             * @description Its first characters, by which its user recognises it.
              */
             prefix: string;
+            /**
+             * User Id
+             * @description The member that it acts for; null: a key of an older release that was not used since.
+             */
+            user_id: string | null;
+            /**
+             * Scopes
+             * @description The scopes to which it is limited; null: everything that the role of its member allows.
+             */
+            scopes: components["schemas"]["Scope"][] | null;
+            /**
+             * Expires At
+             * @description When it stops being valid; null: never.
+             */
+            expires_at: string | null;
             /**
              * Operator
              * @description Whether it may change workers.
@@ -8899,13 +9096,13 @@ export interface components {
             revoked_at: string | null;
             /**
              * Made By
-             * @description Id of your key whose request created it; null if none did, or if that was not recorded.
+             * @description Id of the key whose request created it; null if none did, or if that was not recorded.
              */
             made_by: string | null;
         };
         /**
          * KeyList
-         * @description Your API keys.
+         * @description API keys of the project.
          */
         KeyList: {
             /**
@@ -9325,6 +9522,78 @@ export interface components {
              * @description The quantity that is measured.
              */
             meaning: string;
+        };
+        /**
+         * Member
+         * @description A member of the project.
+         */
+        Member: {
+            /**
+             * Object
+             * @description Always `member`.
+             * @default member
+             * @constant
+             */
+            object: "member";
+            /**
+             * Id
+             * @description The user's id. It begins with `usr_`.
+             */
+            id: string;
+            /**
+             * Name
+             * @description The user's name.
+             */
+            name: string;
+            /** @description `person`, or `service` for a program. */
+            kind: components["schemas"]["UserKind"];
+            /** @description The member's role. The page Permissions of the documentation lists what each role allows. */
+            role: components["schemas"]["Role"];
+            /**
+             * Current
+             * @description Whether this request is made by this member.
+             */
+            current: boolean;
+            /**
+             * Joined At
+             * Format: date-time
+             * @description When the user joined the project.
+             */
+            joined_at: string;
+        };
+        /**
+         * MemberList
+         * @description The members of the project.
+         */
+        MemberList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["Member"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
         };
         /**
          * MemoryReport
@@ -9838,6 +10107,42 @@ export interface components {
              * @description Its purpose, such as the name of a machine or a script.
              */
             name: string;
+            /**
+             * Scopes
+             * @description The scopes to which it is limited. Left out: those of the key that makes it, if it has any. `read`: read the project. `annotate`: answer rounds. `submit`: make jobs and datasets, and change them. `manage`: keys and members.
+             */
+            scopes?: components["schemas"]["Scope"][] | null;
+            /**
+             * Expires At
+             * @description When it stops being valid. Left out: when the key that makes it does, if ever.
+             */
+            expires_at?: string | null;
+        };
+        /**
+         * NewMember
+         * @description A person or a service account that joins the project.
+         */
+        NewMember: {
+            /**
+             * Name
+             * @description The person's name, or the purpose of the service account.
+             */
+            name: string;
+            /**
+             * @description `person`, or `service` for a program.
+             * @default person
+             */
+            kind: components["schemas"]["UserKind"];
+            /** @description The member's role. The page Permissions of the documentation lists what each role allows. */
+            role: components["schemas"]["Role"];
+        };
+        /**
+         * NewRole
+         * @description A member's new role.
+         */
+        NewRole: {
+            /** @description The member's role. The page Permissions of the documentation lists what each role allows. */
+            role: components["schemas"]["Role"];
         };
         /**
          * NewRound
@@ -11082,6 +11387,40 @@ export interface components {
             seeds_eta_seconds: number | null;
         };
         /**
+         * Project
+         * @description A project: everything that its members share.
+         */
+        Project: {
+            /**
+             * Object
+             * @description Always `project`.
+             * @default project
+             * @constant
+             */
+            object: "project";
+            /**
+             * Id
+             * @description Begins with `prj_`, or with `key_` if it was made before projects had members.
+             */
+            id: string;
+            /**
+             * Name
+             * @description Its name.
+             */
+            name: string;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Etag
+             * @description For `If-Match`, so that a change does not overwrite another one.
+             */
+            etag: string;
+        };
+        /**
          * PtxSpec
          * @description PPO-ptx: the language-model loss on `data.pretraining`, mixed into every step of the policy (Ouyang et al. 2022, eq. 2).
          */
@@ -11547,9 +11886,24 @@ export interface components {
             name: string;
             /**
              * Prefix
-             * @description Its first characters, by which its owner recognises it.
+             * @description Its first characters, by which its user recognises it.
              */
             prefix: string;
+            /**
+             * User Id
+             * @description The member that it acts for; null: a key of an older release that was not used since.
+             */
+            user_id: string | null;
+            /**
+             * Scopes
+             * @description The scopes to which it is limited; null: everything that the role of its member allows.
+             */
+            scopes: components["schemas"]["Scope"][] | null;
+            /**
+             * Expires At
+             * @description When it stops being valid; null: never.
+             */
+            expires_at: string | null;
             /**
              * Operator
              * @description Whether it may change workers.
@@ -11578,7 +11932,7 @@ export interface components {
             revoked_at: string | null;
             /**
              * Made By
-             * @description Id of your key whose request created it; null if none did, or if that was not recorded.
+             * @description Id of the key whose request created it; null if none did, or if that was not recorded.
              */
             made_by: string | null;
             /**
@@ -11872,6 +12226,12 @@ export interface components {
              */
             normalize: "none" | "mean" | "mean_and_std";
         };
+        /**
+         * Role
+         * @description The rights of a member in a project. `core.access.policy` has the table.
+         * @enum {string}
+         */
+        Role: "viewer" | "annotator" | "member" | "admin";
         /**
          * RolledBackData
          * @description The run went back to an earlier checkpoint's weights. Steps go on counting from `step`.
@@ -12991,6 +13351,12 @@ export interface components {
             data: components["schemas"]["SamplesData"];
         };
         /**
+         * Scope
+         * @description A part of what a role allows, to which a key can be limited.
+         * @enum {string}
+         */
+        Scope: "read" | "annotate" | "submit" | "manage";
+        /**
          * SeedFinishedData
          * @description One seed of several is done: finished, collapsed or failed.
          */
@@ -13213,12 +13579,26 @@ export interface components {
             key: components["schemas"]["KeyRef"];
             /**
              * Owner
-             * @description Id of the owner of all that the key sees.
+             * @description Id of the project that the key works in.
              */
             owner: string;
+            /** @description The member that the key acts for. */
+            user: components["schemas"]["UserRef"];
+            /** @description The member's role in the project. */
+            role: components["schemas"]["Role"];
+            /**
+             * Permissions
+             * @description The actions that the caller may take, on objects that it made. `change` of what other members made also needs `change_others`.
+             */
+            permissions: components["schemas"]["Action"][];
+            /**
+             * Change Others
+             * @description Whether the caller may change what other members made.
+             */
+            change_others: boolean;
             /**
              * Expires At
-             * @description When the browser session ends; null for a call with the key itself.
+             * @description When the browser session or the key ends; null for a key without an end.
              */
             expires_at: string | null;
         };
@@ -14787,6 +15167,27 @@ export interface components {
             recent_gpu_hours: number;
         };
         /**
+         * UserKind
+         * @enum {string}
+         */
+        UserKind: "person" | "service";
+        /**
+         * UserRef
+         * @description The member that a request acts for.
+         */
+        UserRef: {
+            /**
+             * Id
+             * @description The user's id.
+             */
+            id: string;
+            /**
+             * Name
+             * @description The user's name.
+             */
+            name: string;
+        };
+        /**
          * Validation
          * @description A check of a job spec on the stored datasets and models, without training.
          */
@@ -15652,6 +16053,18 @@ export interface components {
             };
         };
         /** @description Successful Response */
+        CreatedKey: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["CreatedKey"];
+            };
+        };
+        /** @description Successful Response */
         Dataset: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15748,6 +16161,19 @@ export interface components {
                 [name: string]: unknown;
             };
             content?: never;
+        };
+        /** @description Successful Response */
+        "Project-ETag": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Project"];
+            };
         };
         /** @description Successful Response */
         "Template-ETag": {
@@ -15856,9 +16282,24 @@ export interface components {
         /**
          * @description `cross_origin`: Requests that change something must come from the dashboard itself.
          *
+         *     `not_allowed`: Your role in the project, or your key, does not allow this.
+         */
+        "cross_origin-not_allowed": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `cross_origin`: Requests that change something must come from the dashboard itself.
+         *
+         *     `not_allowed`: Your role in the project, or your key, does not allow this.
+         *
          *     `not_operator`: Only an operator's key may do this.
          */
-        "cross_origin-not_operator": {
+        "cross_origin-not_allowed-not_operator": {
             headers: {
                 [name: string]: unknown;
             };
@@ -16026,7 +16467,25 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `not_found`: It does not exist, or belongs to another API key. */
+        /** @description `last_admin`: The project would have no admin. */
+        last_admin: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `not_allowed`: Your role in the project, or your key, does not allow this. */
+        not_allowed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `not_found`: It does not exist, or belongs to another project. */
         not_found: {
             headers: {
                 [name: string]: unknown;
@@ -16339,6 +16798,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -16373,6 +16833,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -16426,6 +16887,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["dataset_not_ready-search_not_ready-dataset_damaged"];
             422: components["responses"]["invalid_request-dataset_failed"];
@@ -16468,6 +16930,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `dataset_not_ready`: The dataset is still being imported.
@@ -16516,6 +16979,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["dataset_not_ready-search_not_ready-dataset_damaged"];
             /**
@@ -16578,6 +17042,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -16660,7 +17125,7 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `upload_not_complete`: The upload is not complete.
@@ -16717,6 +17182,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Dataset-ETag"];
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -16741,7 +17207,7 @@ export interface operations {
         responses: {
             204: components["responses"]["NoContent"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /** @description `dataset_in_use`: An unfinished job uses this dataset. */
             409: {
@@ -16781,7 +17247,7 @@ export interface operations {
             200: components["responses"]["Dataset-ETag"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             412: components["responses"]["precondition_failed"];
             413: components["responses"]["too_large"];
@@ -16806,7 +17272,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Dataset"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -16828,7 +17294,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Dataset"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -16861,6 +17327,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -16894,7 +17361,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -16934,6 +17401,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -16988,7 +17456,7 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["dataset_not_ready-request_in_flight"];
             413: components["responses"]["too_large"];
@@ -17025,6 +17493,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -17079,7 +17548,7 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["dataset_not_ready-request_in_flight"];
             413: components["responses"]["too_large"];
@@ -17122,6 +17591,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -17148,7 +17618,7 @@ export interface operations {
             201: components["responses"]["Upload-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             409: components["responses"]["request_in_flight"];
             413: components["responses"]["too_large"];
             415: components["responses"]["wrong_media_type"];
@@ -17178,7 +17648,7 @@ export interface operations {
             202: components["responses"]["Upload-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             409: components["responses"]["request_in_flight"];
             413: components["responses"]["too_large"];
             415: components["responses"]["wrong_media_type"];
@@ -17245,6 +17715,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Upload"];
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -17266,7 +17737,7 @@ export interface operations {
         responses: {
             204: components["responses"]["NoContent"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /** @description `upload_in_use`: A dataset is being made of this upload. */
             409: {
@@ -17310,6 +17781,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -17352,7 +17824,7 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `part_differs`: This part was received before, with other bytes.
@@ -17393,7 +17865,7 @@ export interface operations {
             200: components["responses"]["Upload"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `parts_missing`: Parts of the upload were not received.
@@ -17446,7 +17918,7 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /** @description `upload_not_complete`: The upload is not complete. */
             409: {
@@ -17511,6 +17983,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -17537,7 +18010,7 @@ export interface operations {
             202: components["responses"]["AnnotationRound-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
@@ -17596,6 +18069,7 @@ export interface operations {
         responses: {
             200: components["responses"]["AnnotationRound-ETag"];
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -17620,7 +18094,7 @@ export interface operations {
         responses: {
             204: components["responses"]["NoContent"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /** @description `round_closed`: The round accepts no more answers. */
             409: {
@@ -17660,7 +18134,7 @@ export interface operations {
             200: components["responses"]["AnnotationRound-ETag"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["round_not_ready-round_closed"];
             412: components["responses"]["precondition_failed"];
@@ -17702,7 +18176,7 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["too_large"];
             415: components["responses"]["wrong_media_type"];
@@ -17743,7 +18217,7 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["round_not_ready-round_closed"];
             413: components["responses"]["too_large"];
@@ -17788,7 +18262,7 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `round_not_ready`: The round has no items yet.
@@ -17838,6 +18312,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -17877,6 +18352,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -17918,7 +18394,7 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `round_not_ready`: The round has no items yet.
@@ -17979,7 +18455,7 @@ export interface operations {
             202: components["responses"]["AnnotationRound-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `round_not_ready`: The round has no items yet.
@@ -18056,6 +18532,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `round_open`: The round has not been closed yet.
@@ -18121,7 +18598,7 @@ export interface operations {
             201: components["responses"]["Job-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `round_open`: The round has not been closed yet.
@@ -18238,6 +18715,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -18275,7 +18753,7 @@ export interface operations {
             201: components["responses"]["Job-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
@@ -18325,6 +18803,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -18357,6 +18836,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -18377,6 +18857,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Job-ETag"];
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -18402,7 +18883,7 @@ export interface operations {
             204: components["responses"]["NoContent"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `job_not_ended`: The job has not ended.
@@ -18448,7 +18929,7 @@ export interface operations {
             200: components["responses"]["Job-ETag"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             412: components["responses"]["precondition_failed"];
             413: components["responses"]["too_large"];
@@ -18484,6 +18965,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -18516,6 +18998,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `job_not_running`: The job takes no commands in its present state.
@@ -18568,6 +19051,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -18609,7 +19093,7 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `job_not_running`: The job takes no commands in its present state.
@@ -18688,6 +19172,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -18750,7 +19235,7 @@ export interface operations {
             201: components["responses"]["Group-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["checkpoint_damaged-dataset_damaged-request_in_flight"];
             413: components["responses"]["too_large"];
@@ -18789,7 +19274,7 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             413: components["responses"]["too_large"];
             415: components["responses"]["wrong_media_type"];
             422: components["responses"]["invalid_request-invalid_spec-limit_exceeded"];
@@ -18828,6 +19313,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -18854,7 +19340,7 @@ export interface operations {
             201: components["responses"]["Group-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             409: components["responses"]["request_in_flight"];
             413: components["responses"]["too_large"];
             415: components["responses"]["wrong_media_type"];
@@ -18883,6 +19369,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Group"];
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -18904,7 +19391,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Group"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -18944,6 +19431,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -18982,7 +19470,7 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             /**
              * @description `name_taken`: Another object has this name.
              *
@@ -19034,6 +19522,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Template-ETag"];
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -19058,7 +19547,7 @@ export interface operations {
         responses: {
             204: components["responses"]["NoContent"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             412: components["responses"]["precondition_failed"];
             422: components["responses"]["invalid_request"];
@@ -19089,7 +19578,7 @@ export interface operations {
             200: components["responses"]["Template-ETag"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /** @description `name_taken`: Another object has this name. */
             409: {
@@ -19142,7 +19631,7 @@ export interface operations {
             201: components["responses"]["Job-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `external_id_taken`: The external id belongs to another job or dataset.
@@ -19187,7 +19676,7 @@ export interface operations {
             200: components["responses"]["Job-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition-request_in_flight"];
             413: components["responses"]["too_large"];
@@ -19220,7 +19709,7 @@ export interface operations {
             200: components["responses"]["Job-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition-request_in_flight"];
             413: components["responses"]["too_large"];
@@ -19253,7 +19742,7 @@ export interface operations {
             200: components["responses"]["Job-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition-request_in_flight"];
             413: components["responses"]["too_large"];
@@ -19286,7 +19775,7 @@ export interface operations {
             200: components["responses"]["Job-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `invalid_transition`: The job cannot go from its present state to that one.
@@ -19358,7 +19847,7 @@ export interface operations {
             201: components["responses"]["Job-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["checkpoint_damaged-dataset_damaged-request_in_flight"];
             413: components["responses"]["too_large"];
@@ -19394,7 +19883,7 @@ export interface operations {
             201: components["responses"]["Job-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["checkpoint_damaged-dataset_damaged-request_in_flight"];
             413: components["responses"]["too_large"];
@@ -19430,7 +19919,7 @@ export interface operations {
             201: components["responses"]["Job-Idempotency-Replayed"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
@@ -19472,7 +19961,7 @@ export interface operations {
             200: components["responses"]["Job"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /** @description `job_not_ended`: The job has not ended. */
             409: {
@@ -19506,7 +19995,7 @@ export interface operations {
             200: components["responses"]["Job"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["too_large"];
             415: components["responses"]["wrong_media_type"];
@@ -19548,7 +20037,7 @@ export interface operations {
             202: components["responses"]["Validation"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /**
              * @description `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
@@ -19603,6 +20092,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Validation"];
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -19624,7 +20114,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Validation"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /** @description `task_ended`: The task has ended, so it cannot be cancelled. */
             409: {
@@ -19677,6 +20167,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -19725,6 +20216,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["too_many_streams-rate_limited"];
@@ -19771,6 +20263,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["too_many_streams-rate_limited"];
@@ -19816,6 +20309,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -19855,6 +20349,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -19892,6 +20387,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -19953,6 +20449,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -19996,6 +20493,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -20038,7 +20536,7 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /** @description `completion_replaced`: The step ran again, and has another completion in this place. */
             409: {
@@ -20072,7 +20570,7 @@ export interface operations {
         responses: {
             204: components["responses"]["NoContent"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -20127,6 +20625,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -20164,6 +20663,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -20205,6 +20705,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -20237,6 +20738,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["checkpoint_damaged"];
             422: components["responses"]["invalid_request"];
@@ -20278,6 +20780,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["checkpoint_damaged"];
             422: components["responses"]["invalid_request"];
@@ -20427,6 +20930,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -20456,6 +20960,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -20476,21 +20981,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CreatedKey"];
-                };
-            };
+            201: components["responses"]["CreatedKey"];
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             413: components["responses"]["too_large"];
             415: components["responses"]["wrong_media_type"];
             422: components["responses"]["invalid_request"];
@@ -20527,7 +21021,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             /** @description `key_in_use`: The request is made with this key. */
             409: {
@@ -20540,6 +21034,214 @@ export interface operations {
             };
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    get_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Project-ETag"];
+            401: components["responses"]["not_signed_in"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    change_project: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the state that you have read. After another change, the request returns 412. */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeProject"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Project-ETag"];
+            400: components["responses"]["bad_request"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin-not_allowed"];
+            412: components["responses"]["precondition_failed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["wrong_media_type"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    list_members: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberList"];
+                };
+            };
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    add_member: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewMember"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedMember"];
+                };
+            };
+            400: components["responses"]["bad_request"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin-not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["wrong_media_type"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["quota_exceeded-rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    set_member_role: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewRole"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            400: components["responses"]["bad_request"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin-not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["last_admin"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["wrong_media_type"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    remove_member: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["NoContent"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin-not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["last_admin"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    create_member_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewKey"];
+            };
+        };
+        responses: {
+            201: components["responses"]["CreatedKey"];
+            400: components["responses"]["bad_request"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin-not_allowed"];
+            404: components["responses"]["not_found"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["wrong_media_type"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["quota_exceeded-rate_limited"];
             500: components["responses"]["internal_error"];
             503: components["responses"]["unavailable-query_timeout"];
             507: components["responses"]["disk_full"];
@@ -20659,6 +21361,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -20679,7 +21382,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Worker"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin-not_operator"];
+            403: components["responses"]["cross_origin-not_allowed-not_operator"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -20701,7 +21404,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Worker"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin-not_operator"];
+            403: components["responses"]["cross_origin-not_allowed-not_operator"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -20723,7 +21426,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Worker"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin-not_operator"];
+            403: components["responses"]["cross_origin-not_allowed-not_operator"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
@@ -20754,7 +21457,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin-not_operator"];
+            403: components["responses"]["cross_origin-not_allowed-not_operator"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
