@@ -25,7 +25,7 @@ from typing import Any
 from core.quotas import Quotas
 from core.scheduling.matching import Capacity, Requirement
 from core.scheduling.policy import Line, Policy, Priority, Share, choose
-from core.scheduling.preemption import Place, RunningJob, preemptions
+from core.scheduling.preemption import Place, PlacedJob, preemptions
 
 HOUR = 3600.0
 WORKERS = {1: 1000, 4: 1250, 8: 500}
@@ -228,9 +228,9 @@ class Cluster:
         self._shares[owner_id] = share.after(now, self._policy.half_life, jobs=jobs, slots=slots)
 
 
-def _running(run: Run) -> RunningJob:
+def _running(run: Run) -> PlacedJob:
     owner_id, priority, _ = run.job.line
-    return RunningJob(
+    return PlacedJob(
         run.job.job_id, owner_id, priority, run.started, priority == Priority.LOW, run.job.preempted, run.saving
     )
 

@@ -22,7 +22,7 @@ from core.scheduling.policy import Line, Policy, Share, order_key, over_quota
 
 
 @dataclass(frozen=True)
-class RunningJob:
+class PlacedJob:
     """A job that a worker holds."""
 
     job_id: str
@@ -42,7 +42,7 @@ class Place:
     """A worker that takes jobs, and the job that it runs; None: it is idle."""
 
     capacity: Capacity
-    running: RunningJob | None = None
+    running: PlacedJob | None = None
 
     @property
     def becomes_free(self) -> bool:
@@ -53,7 +53,7 @@ class Place:
 class Preemption:
     """A running job that gives up its worker, and the line that needs it."""
 
-    victim: RunningJob
+    victim: PlacedJob
     line: Line
 
 
@@ -87,24 +87,24 @@ def preemptions(
     return found
 
 
-def _victims(places: Iterable[Place], now: float, policy: Policy) -> list[tuple[Capacity, RunningJob]]:
+def _victims(places: Iterable[Place], now: float, policy: Policy) -> list[tuple[Capacity, PlacedJob]]:
     """The jobs that may be preempted, the first victim first, and the capacity that each gives up."""
     jobs = [(place.capacity, place.running) for place in places if place.running is not None]
     victims = [job for job in jobs if job[1].preemptible and not job[1].ending and _has_run(job[1], now, policy)]
     return sorted(victims, key=lambda one: (one[1].priority, -one[1].started_at, one[1].job_id))
 
 
-def _has_run(job: RunningJob, now: float, policy: Policy) -> bool:
+def _has_run(job: PlacedJob, now: float, policy: Policy) -> bool:
     return now - job.started_at >= math.ldexp(policy.protected, job.preempted)
 
 
 def _gives_way(
-    capacity: Capacity, running: RunningJob, line: Line, shares: Mapping[str, Share], now: float, policy: Policy
+    capacity: Capacity, running: PlacedJob, line: Line, shares: Mapping[str, Share], now: float, policy: Policy
 ) -> bool:
     return _may_preempt(line, running, shares, now, policy) and capacity.fits(line.requirement)
 
 
-def _may_preempt(line: Line, running: RunningJob, shares: Mapping[str, Share], now: float, policy: Policy) -> bool:
+def _may_preempt(line: Line, running: PlacedJob, shares: Mapping[str, Share], now: float, policy: Policy) -> bool:
     if line.priority != running.priority:
         return line.priority > running.priority
     waiting, holding = shares[line.owner_id], shares[running.owner_id]

@@ -17,7 +17,7 @@ from data.formats.base import (
 )
 from data.formats.instruction import asked
 from data.formats.instruction import prompt as whole_prompt
-from data.formats.mapping import Part, Preset
+from data.formats.mapping import JoinedColumns, Preset
 from data.formats.pairs import PAIR_NOTES, pair_notes, whole
 from data.formats.values import field, first_named, given, notes
 from data.names import (
@@ -37,16 +37,20 @@ from data.names import (
     VERIFIABLE_PROMPTS,
 )
 
-_INSTRUCTION = Part(INSTRUCTION_COLUMNS, lambda record, reading: asked(record), "instruction")
+_INSTRUCTION = JoinedColumns(INSTRUCTION_COLUMNS, lambda record, reading: asked(record), "instruction")
 """An instruction with its input, history and system message."""
-_PROMPT = Part(INSTRUCTION_COLUMNS | {"prompt"}, lambda record, reading: whole_prompt(record, "prompt"), "prompt")
+_PROMPT = JoinedColumns(
+    INSTRUCTION_COLUMNS | {"prompt"}, lambda record, reading: whole_prompt(record, "prompt"), "prompt"
+)
 """A prompt with its input, context, history and system message."""
-_ASKED = Part(frozenset({*ASKED_COLUMNS, *INPUTS, "history"}), lambda record, reading: _asked(record), "prompt")
+_ASKED = JoinedColumns(
+    frozenset({*ASKED_COLUMNS, *INPUTS, "history"}), lambda record, reading: _asked(record), "prompt"
+)
 """A prompt in any of its usual columns. None if the record has none: its answers may be whole conversations."""
-_NOTES = Part(NOTED, lambda record, reading: notes(record))
-_PAIR_NOTES = Part(PAIR_NOTES, pair_notes)
-_SOURCE = Part(frozenset({"source"}), lambda record, reading: _text_of(record, "source"))
-_GIVEN_SOURCE = Part(frozenset({"source"}), lambda record, reading: given(record, reading, "source"))
+_NOTES = JoinedColumns(NOTED, lambda record, reading: notes(record))
+_PAIR_NOTES = JoinedColumns(PAIR_NOTES, pair_notes)
+_SOURCE = JoinedColumns(frozenset({"source"}), lambda record, reading: _text_of(record, "source"))
+_GIVEN_SOURCE = JoinedColumns(frozenset({"source"}), lambda record, reading: given(record, reading, "source"))
 _SOURCES = ("source", "datasource", "dataset")
 _LLAMA_FACTORY = "https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md"
 _REJECTED = ("rejected_messages", "rejected_response")
@@ -65,7 +69,7 @@ def _text_of(record: Source, *names: str) -> dict[str, str]:
     return {"source": value} if isinstance(value, str) and value.strip() else {}
 
 
-def _conversation(*names: str) -> Part:
+def _conversation(*names: str) -> JoinedColumns:
     """The first of these columns that holds a list. A text is refused, because it may be a conversation that was not parsed."""
 
     def read(record: Source, reading: Reading) -> Any:
@@ -74,7 +78,7 @@ def _conversation(*names: str) -> Part:
         value = field(record, name)
         return value if isinstance(value, list) else chat.messages(value, f"/{name}")
 
-    return Part(frozenset(names), read, names[0])
+    return JoinedColumns(frozenset(names), read, names[0])
 
 
 def _is_alpaca_pair(record: Source) -> bool:
@@ -363,7 +367,7 @@ PRESETS = (
         kinds=(PROMPTS,),
         columns={"prompt": VERIFIABLE_PROMPTS, "answer": "label"},
         optional=frozenset({"answer"}),
-        notes=Part(frozenset(_SOURCES), lambda record, reading: _text_of(record, *_SOURCES)),
+        notes=JoinedColumns(frozenset(_SOURCES), lambda record, reading: _text_of(record, *_SOURCES)),
         example=({"input": "How much is 6 times 12?", "label": "72", "datasource": "gsm8k"},),
         fits=_is_openrlhf,
         specific=70,

@@ -199,7 +199,7 @@ def names_of_sides(names: dict[str, Any]) -> dict[str, Any]:
     return {row: names[mapped] for row, mapped in sides if mapped in names} | names
 
 
-class Part(NamedTuple):
+class JoinedColumns(NamedTuple):
     """A value that several columns give together, such as an instruction with its input."""
 
     columns: frozenset[str]
@@ -210,7 +210,7 @@ class Part(NamedTuple):
     """The column that error messages name."""
 
 
-NO_NOTES = Part(frozenset(), lambda record, reading: {})
+NO_NOTES = JoinedColumns(frozenset(), lambda record, reading: {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,13 +222,13 @@ class Preset:
     about: str
     source: str
     example: tuple[Source, ...]
-    columns: Mapping[str, str | tuple[str, ...] | Part]
+    columns: Mapping[str, str | tuple[str, ...] | JoinedColumns]
     """The column of each field (one of FIELDS). A tuple holds names of one column; the first that is filled is read."""
     labels: Mapping[float, str] = field(default_factory=dict)
     """The label ("a", "b" or "tie") of each number in the column of the field `label`."""
     optional: frozenset[str] = frozenset()
     """Fields that a record may lack. Without one of the others the record is refused."""
-    notes: Part = NO_NOTES
+    notes: JoinedColumns = NO_NOTES
     """Annotator, time, source and margin."""
     kinds: tuple[DatasetKind, ...] = (PREFERENCES,)
     """The kinds that it can give, the usual one first. A kind uses the fields that its rows have."""
@@ -245,7 +245,9 @@ class Preset:
     def format(self) -> Format:
         declared = {kind: self._declared(kind) for kind in self.kinds}
         others = frozenset[str]().union(*(declared[kind] for kind in self.kinds if kind is not PROMPTS))
-        names = {name: column.name if isinstance(column, Part) else column for name, column in self.columns.items()}
+        names = {
+            name: column.name if isinstance(column, JoinedColumns) else column for name, column in self.columns.items()
+        }
         return Format(
             id=self.id,
             title=self.title,
@@ -282,7 +284,7 @@ class Preset:
         values: Row = {}
         columns: dict[str, str] = {}
         for name, column in self._fields(reading.kind).items():
-            if isinstance(column, Part):
+            if isinstance(column, JoinedColumns):
                 values[name], columns[name] = column.read(record, reading), column.name
                 continue
             names = _aliases(column)
@@ -294,7 +296,7 @@ class Preset:
             values[name] = required_field(record, columns[name])
         return values, columns
 
-    def _fields(self, kind: DatasetKind) -> Mapping[str, str | tuple[str, ...] | Part]:
+    def _fields(self, kind: DatasetKind) -> Mapping[str, str | tuple[str, ...] | JoinedColumns]:
         """The columns of the fields that rows of this kind have."""
         allowed = next(most for form, least, most in FORMS if form is kind and least <= self.columns.keys())
         return {name: column for name, column in self.columns.items() if name in allowed}
@@ -302,13 +304,16 @@ class Preset:
     def _declared(self, kind: DatasetKind) -> frozenset[str]:
         """Every column that is read for this kind."""
         columns = (
-            column.columns if isinstance(column, Part) else _aliases(column) for column in self._fields(kind).values()
+            column.columns if isinstance(column, JoinedColumns) else _aliases(column)
+            for column in self._fields(kind).values()
         )
         return self.notes.columns.union(*columns, ("tools",) if self.tools else ())
 
     def _has_required(self, record: Source) -> bool:
         required = (column for name, column in self._fields(self.kinds[0]).items() if name not in self.optional)
-        return all(isinstance(column, Part) or any(name in record for name in _aliases(column)) for column in required)
+        return all(
+            isinstance(column, JoinedColumns) or any(name in record for name in _aliases(column)) for column in required
+        )
 
 
 def _aliases(column: str | tuple[str, ...]) -> tuple[str, ...]:

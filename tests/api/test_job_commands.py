@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from core.jobs.actions.commands import settle_commands
 from core.jobs.lifecycle import attempts
 from core.jobs.lifecycle.actors import PLATFORM
-from core.jobs.lifecycle.state import request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.models import ApiKey, Job
 from core.models.jobs import JobStatus
 from tests.api.problem_checks import problem
@@ -96,7 +96,7 @@ def test_job_that_does_not_run_takes_no_commands(client: TestClient, session: Se
     queued = make_job(session, key.owner_id)
     for id_ in (queued.id, job.id):
         if id_ == job.id:
-            request_cancel(session, job, PLATFORM)
+            request(session, job, Request.CANCEL, PLATFORM)
             session.commit()
         document = problem(client.post(f"/v1/jobs/{id_}/commands", json={"evaluate": True}), 409, "job_not_running")
         assert "Only a job that is starting or running" in document["detail"]

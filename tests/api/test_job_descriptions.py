@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
 from core.jobs.lifecycle.actors import PLATFORM
-from core.jobs.lifecycle.state import request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.models import ApiKey, Job
 from data.schema import DatasetKind
 from tests.api.problem_checks import problem
@@ -48,7 +48,7 @@ def test_change_job_is_possible_in_every_state(client: TestClient, session: Sess
     job = make_job(session, owner[0].owner_id)
     running(session, job)
     assert change(client, job, tags=["a"])["status"] == "running"
-    request_cancel(session, job, PLATFORM)
+    request(session, job, Request.CANCEL, PLATFORM)
     session.commit()
     assert change(client, job, tags=["b"])["status"] == "cancelling"
 
@@ -120,7 +120,7 @@ def test_list_filters_each_select_their_jobs(
     change(client, one, tags=["x", "y"])
     change(client, two, tags=["x"], notes="Diverged at the third epoch.")
     change(client, three, tags=["Größe 7"])
-    request_cancel(session, three, PLATFORM)
+    request(session, three, Request.CANCEL, PLATFORM)
     two.parent = {"job": one.id, "relation": "clone"}
     session.commit()
     assert [listed(client, parent=parent) for parent in (one.id, two.id, "job_nope")] == [[two.id], [], []]

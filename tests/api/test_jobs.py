@@ -10,7 +10,7 @@ from core.db import session_scope
 from core.jobs.checkpoints.checkpoints import record_checkpoint
 from core.jobs.lifecycle import attempts
 from core.jobs.lifecycle.actors import PLATFORM
-from core.jobs.lifecycle.state import request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.jobs.queue.workers import report_worker
 from core.jobs.run.events import append_events
 from core.models import ApiKey, Dataset, Job
@@ -167,7 +167,7 @@ def test_jobs_are_listed_newest_first_by_cursor_and_state(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
     made = [make_job(session, owner[0].owner_id) for _ in range(3)]
-    request_cancel(session, made[1], PLATFORM)
+    request(session, made[1], Request.CANCEL, PLATFORM)
     session.commit()
     ids = [job.id for job in made]
     page = client.get("/v1/jobs?limit=2").json()

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from core import live
 from core.db import session_scope
 from core.jobs.lifecycle.actors import PLATFORM
-from core.jobs.lifecycle.state import request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.jobs.run.events import append_events
 from core.models import Job
 from core.settings import Settings
@@ -43,7 +43,7 @@ def test_commit_publishes_one_notice_for_all_jobs(session: Session, notices: Any
     notices()
     with session_scope() as transaction:
         for id_ in (job.id, other.id):
-            request_cancel(transaction, transaction.get_one(Job, id_), PLATFORM)
+            request(transaction, transaction.get_one(Job, id_), Request.CANCEL, PLATFORM)
     assert notices() == [{job.id: 2, other.id: 2}]
 
 
@@ -59,7 +59,7 @@ def test_trainers_events_are_announced_by_their_last_number(session: Session, no
 def test_rollback_publishes_nothing(session: Session, notices: Any) -> None:
     job = make_job(session)
     with pytest.raises(ZeroDivisionError), session_scope() as transaction:
-        request_cancel(transaction, transaction.get_one(Job, job.id), PLATFORM)
+        request(transaction, transaction.get_one(Job, job.id), Request.CANCEL, PLATFORM)
         raise ZeroDivisionError
     assert notices() == []
 

@@ -107,7 +107,7 @@ def run_its_test(name: str, tree: Path) -> None:
 
 def add_tools(tree: Path) -> None:
     """Add what the generators and the type check need."""
-    frontend = ("openapi.json", "package.json", "tsconfig.json", "knobs.js")
+    frontend = ("openapi.json", "package.json", "tsconfig.json", "knobs.js", "fields.js")
     for file in ("pyproject.toml", "tests/frontend/spec_texts.json", *(f"frontend/{name}" for name in frontend)):
         (tree / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / file, tree / file)

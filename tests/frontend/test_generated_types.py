@@ -12,7 +12,8 @@ def test_the_generated_types_are_those_of_the_committed_schema(tmp_path: Path) -
     # Node of the set-up, where the machine has none that is new enough.
     path = os.pathsep.join([str(Path(sys.prefix) / "node" / "bin"), os.environ["PATH"]])
     types = ["npm", "exec", "--no", "--", "openapi-typescript", "openapi.json", "--output"]
-    for name, command in {"schema.gen.ts": types, "knobs.gen.ts": ["node", "knobs.js"]}.items():
+    commands = {"schema.gen.ts": types, "knobs.gen.ts": ["node", "knobs.js"], "fields.gen.ts": ["node", "fields.js"]}
+    for name, command in commands.items():
         command = [*command, str(tmp_path / name)]
         subprocess.run(command, cwd=FRONTEND, env={**os.environ, "PATH": path}, check=True, capture_output=True)
         committed = FRONTEND / "src" / "lib" / "api" / name

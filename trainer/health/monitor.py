@@ -14,6 +14,8 @@ from trainer.spec import HealthRule, HealthSpec, PPOSpec
 Action = Literal["warn", "pause", "stop", "roll_back"]
 SEVERITY: tuple[Action, ...] = ("warn", "pause", "roll_back", "stop")
 """The actions from the mildest on. If several rules fire in one step, the gravest of their actions is taken."""
+SAME_FAULT = {"negative_explained_variance": "critic_worse_than_mean"}
+"""Rules that are silent while another one has fired: the skill of a critic is at most its explained variance."""
 _SHOWN = 10
 """Points of evidence kept of a long streak."""
 
@@ -74,7 +76,7 @@ class Monitor:
                 if reading and self._count(name, reading, rule.patience):
                     findings.append(self._finding(name, step, rule, reading))
         self._memory.end(step, seen)
-        return findings
+        return [finding for finding in findings if not self._is_reported(finding)]
 
     def tolerates(self, skipped: int) -> bool:
         """Whether the iteration goes on after `skipped` skipped optimizer steps in all, this one included.
@@ -127,6 +129,14 @@ class Monitor:
         fires = streak.length >= patience and not streak.fired
         streak.fired = streak.fired or fires
         return fires
+
+    def _is_reported(self, finding: HealthFinding) -> bool:
+        """Whether the run has a finding about the same fault, with an action that is as grave."""
+        other = SAME_FAULT.get(finding.rule)
+        action = "off" if other is None else getattr(self._spec, other).action
+        if other is None or action == "off" or not self._streaks[other].fired:
+            return False
+        return SEVERITY.index(action) >= SEVERITY.index(finding.action)
 
     def _finding(self, name: str, step: int, rule: HealthRule, reading: RuleObservation) -> HealthFinding:
         assert rule.action != "off"  # such rules are not read

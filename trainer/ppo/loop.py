@@ -18,6 +18,8 @@ every formula with its source, and `trainer/__init__.py` the suffixes of tensor 
     set-up, start and end          trainer/ppo/stage.py
 """
 
+from functools import partial
+
 from trainer.ppo.experience import build_experience, learnable
 from trainer.ppo.iteration_log import iteration_metrics, no_update_metrics
 from trainer.ppo.stage import PPOData, PPOStage
@@ -48,7 +50,7 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
 
         # sample
         memory = PeakMemory(context.device)
-        rollout = producer.take(index)
+        rollout = producer.take(index, partial(stage.stop_between_rounds, turn, index))
         metrics |= memory.reached("rollout") | rollout.metrics
 
         with producer.sample_ahead(index, loop.total_steps):  # no effect unless `ppo.rollout.asynchronous`

@@ -175,6 +175,14 @@ class PPOStage:
         self._estimate_baseline()  # V* depends on the rewards
         return metrics
 
+    def stop_between_rounds(self, turn: Turn, done: int) -> None:
+        """If the run is asked to stop, save what `done` steps left, and raise Stopped. After a refit the step goes on.
+
+        A checkpoint of the steps before would hold the refit, and the resumed run would refit once more.
+        """
+        if self.data.feedback is None or round_beginning_at(turn.iteration, self.context.spec) is None:
+            self.loop.stop_inside_step(done)
+
     def needs_policy_pass(self, turn: Turn, rollout: Rollout) -> bool:
         """Whether log π_old is computed when the responses are scored: the update's own pass does not give it for all."""
         values = self.state.optimal_values_at(rollout.rows) or []

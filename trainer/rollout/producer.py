@@ -8,7 +8,7 @@ step of their policy and the sampler's log-probabilities, so that a resumed run 
 
 import copy
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -108,12 +108,15 @@ class RolloutProducer:
         on_gpu = asynchronous and context.device.type == "cuda"
         self._stream = torch.cuda.Stream(context.device) if on_gpu else None
 
-    def take(self, iteration: int) -> Rollout:
+    def take(self, iteration: int, between_rounds: Callable[[], None] = lambda: None) -> Rollout:
         """Return the iteration's rollout: the responses sampled ahead, if any, else fresh ones of the current policy.
 
-        With `ppo.rollout.refill` it samples and scores until the batch is full. Raises RewardError as `score` does.
+        With `ppo.rollout.refill` it samples and scores until the batch is full, and calls `between_rounds` before each
+        further round. The run can stop there: nothing has changed yet. Raises RewardError as `score` does.
         """
-        return self._taken(iteration) if self._context.spec.rollout.refill is None else self._refilled(iteration)
+        if self._context.spec.rollout.refill is None:
+            return self._taken(iteration)
+        return self._refilled(iteration, between_rounds)
 
     @phase("rollout")
     def _taken(self, iteration: int) -> Rollout:
@@ -127,7 +130,7 @@ class RolloutProducer:
         policy_step = batch.policy_step if self._bound else None
         return Rollout(rows, prompts, batch.responses, seconds, iteration, policy_step)
 
-    def _refilled(self, iteration: int) -> Rollout:
+    def _refilled(self, iteration: int, between_rounds: Callable[[], None]) -> Rollout:
         began, spec = time.perf_counter(), self._context.spec
         assert spec.rollout.refill is not None  # the caller has looked
         prompts = spec.batch_size // spec.samples_per_prompt
@@ -140,7 +143,7 @@ class RolloutProducer:
             responses = sample_responses(self._context, asked, draws_BR)
             return Round(rows, responses, models.rewards.score(to_answers(asked, responses, self._context.codec)))
 
-        found = refill(sample, prompts, spec.samples_per_prompt, spec.rollout.refill)
+        found = refill(sample, prompts, spec.samples_per_prompt, spec.rollout.refill, between_rounds)
         if self.curriculum is None:
             self._further.prompts += found.drawn - prompts
         self._further.responses += len(found.rows) - spec.batch_size

@@ -124,13 +124,19 @@ class Refill:
         }
 
 
-def refill(sample: Callable[[int, int, int], Round], wanted: int, size: int, spec: RefillSpec) -> Refill:
+def refill(
+    sample: Callable[[int, int, int], Round],
+    wanted: int,
+    size: int,
+    spec: RefillSpec,
+    between_rounds: Callable[[], None] = lambda: None,
+) -> Refill:
     """Sample groups of `size` responses until `wanted` of them teach, or `max_rounds` rounds are over.
 
     `sample(number, first, count)` returns round `number` (0-based): responses to `count` prompts after the `first` prompts
     of this iteration. The first round is one batch. A later one has `oversampling` times as many prompts as the batch
     still lacks, and no more than a batch. After a round without any value no further one follows: the reward has failed,
-    and the prompts are not to blame.
+    and the prompts are not to blame. `between_rounds` is called before each round but the first.
     """
     rounds, teaches, count = list[Round](), list[bool](), wanted
     while True:
@@ -141,6 +147,7 @@ def refill(sample: Callable[[int, int, int], Round], wanted: int, size: int, spe
         if lacking <= 0 or len(rounds) == spec.max_rounds or not latest.rewards.complete:
             break
         count = min(wanted, math.ceil(lacking * spec.oversampling))
+        between_rounds()
     return Refill(
         [row for each in rounds for row in each.rows],
         [response for each in rounds for response in each.responses],

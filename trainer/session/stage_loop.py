@@ -134,6 +134,12 @@ class StageLoop:
             self.save(done)
             self.session.stop_if_asked()
 
+    def stop_inside_step(self, done: int) -> None:
+        """Inside a step that has changed nothing yet: if the run is asked to stop, save what `done` steps left, and raise Stopped."""
+        if self.session.stop_asked():
+            self._save_once(done)
+            self.session.stop_if_asked()
+
     def is_last(self, done: int) -> bool:
         """Whether no step remains after `done` steps."""
         return done == self.total_steps

@@ -92,11 +92,6 @@ class Completion:
         )
 
 
-def to_completions(scored: ScoredBatch, judge: Judge | None, count: int | None = None) -> list[Completion]:
-    """Return the first `count` responses of a batch (None: all), in its order."""
-    return judged_completions(scored, judge_scores(judge, scored.answers[:count]))
-
-
 def judged_completions(scored: ScoredBatch, judged: Sequence[Value]) -> list[Completion]:
     """Return the first responses of a batch, as many as there are scores of a judge."""
     scores = shown_scores(scored.rewards, scored.scores_B)

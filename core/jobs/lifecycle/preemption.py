@@ -16,7 +16,7 @@ from core.quotas import owner_quotas
 from core.scheduling.claim import policy_of
 from core.scheduling.lines import read_lines
 from core.scheduling.matching import Capacity
-from core.scheduling.preemption import Place, Preemption, RunningJob, preemptions
+from core.scheduling.preemption import Place, PlacedJob, Preemption, preemptions
 from core.scheduling.shares import share_of
 from core.settings import Settings
 
@@ -50,7 +50,7 @@ def _places(session: Session) -> list[Place]:
     query = select(Job, JobAttempt.started_at).where(Job.status.in_(ACTIVE))
     query = query.join(JobAttempt, (JobAttempt.job_id == Job.id) & (JobAttempt.number == Job.attempt))
     held = {
-        job.worker_id: RunningJob(
+        job.worker_id: PlacedJob(
             job.id,
             job.owner_id,
             job.priority,

@@ -87,11 +87,6 @@ def allowed_requests(status: JobStatus) -> list[Request]:
     return sorted(wanted for wanted, starts in REQUESTS.items() if status in starts)
 
 
-def request_cancel(session: Session, job: Job, actor: Actor) -> None:
-    """Cancel a job without a worker at once, otherwise request it from the worker. Raises IllegalTransition after its end."""
-    request(session, job, Request.CANCEL, actor)
-
-
 def change_status(session: Session, job: Job, to: JobStatus, reason: str, actor: Actor, **columns: Any) -> None:
     """Change the status, append the event with its reason and its actor, and set further `columns`.
 

@@ -53,7 +53,7 @@ interface Table {
   readonly rows: [readonly number[], ...(readonly (number | null)[])[]];
 }
 
-export interface Smoothing {
+interface Smoothing {
   /** Weight of the moving average, 0 for none. */
   readonly weight: number;
   readonly average: Average;

@@ -1,5 +1,5 @@
 /** A point of a frontier: one evaluation. */
-export interface FrontierPoint {
+interface FrontierPoint {
   readonly step: number;
   readonly x: number;
   /** Null where the evaluation lacks the figure. */

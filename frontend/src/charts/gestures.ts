@@ -3,7 +3,7 @@ import type { ChartGroup } from "@/charts/group";
 /** Fingers closer than this in pixels do not change the zoom. */
 const LEAST_SPREAD = 24;
 
-export interface Gesture {
+interface Gesture {
   /** Factor of the width of the shown part; below 1 it zooms in. */
   readonly zoom: number;
   /** Share of the shown part by which it moves. */

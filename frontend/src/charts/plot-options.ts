@@ -23,7 +23,7 @@ export interface PlotLook {
   readonly height: number;
 }
 
-export interface PlotEvents {
+interface PlotEvents {
   readonly onCursor: (plot: uPlot) => void;
   readonly onSelect: (plot: uPlot) => void;
   readonly onReset: () => void;

@@ -1,7 +1,7 @@
 import type { ChartData } from "@/charts/columns";
 
 /** The point of a line that is marked by a dot, and whose value is shown beside the line's name. */
-export interface Readout {
+interface Readout {
   /** Place of the point in the chart's data. */
   readonly index: number;
   readonly position: number;

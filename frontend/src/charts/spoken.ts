@@ -6,7 +6,7 @@ import { readout } from "@/charts/readout";
 import { measured } from "@/lib/format";
 
 /** The first, the last, the lowest and the highest of the drawn values of a line. */
-export interface Course {
+interface Course {
   readonly first: number;
   readonly last: number;
   readonly low: number;

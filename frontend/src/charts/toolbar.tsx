@@ -7,7 +7,7 @@ import type { ScaleKind } from "@/charts/y-scale";
 import { count } from "@/lib/format";
 import styles from "./charts.module.css";
 
-export interface NamedMetric {
+interface NamedMetric {
   readonly name: string;
   readonly label: string;
 }

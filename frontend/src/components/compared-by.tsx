@@ -1,6 +1,6 @@
 import { Combobox, type Option } from "@/components/combobox";
 
-export type Goal = "maximize" | "minimize";
+type Goal = "maximize" | "minimize";
 
 interface ComparedByProps {
   options: readonly Option[];

@@ -9,7 +9,7 @@ const renewals = new Set<() => void>();
 export const renewLoadables = (): void => renewals.forEach((renew) => renew());
 
 /** A component whose code comes later. `preload` fetches the code before it is shown, and never fails. */
-export type Loadable<Props> = ComponentType<Props> & { readonly preload: () => Promise<void> };
+type Loadable<Props> = ComponentType<Props> & { readonly preload: () => Promise<void> };
 
 /**
  * A component whose code is loaded when it is first shown, or by `preload`. With its code it is shown at once. Otherwise

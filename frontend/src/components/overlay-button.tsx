@@ -1,7 +1,7 @@
 import { type ReactNode, type RefObject, Suspense, useRef, useState } from "react";
 
 /** The state of a box beside a button. */
-export interface OverlayState {
+interface OverlayState {
   readonly button: RefObject<HTMLButtonElement | null>;
   readonly open: boolean;
   readonly setOpen: (open: boolean) => void;

@@ -50,7 +50,7 @@ export function evaluationsOf(series: Readonly<Record<string, Series>>, log: rea
   }));
 }
 
-export const PANELS = [
+const PANELS = [
   {
     id: "score",
     label: "Score",

@@ -6,7 +6,7 @@ export type MarkdownPart =
       readonly align: readonly Align[];
       readonly rows: readonly (readonly string[])[];
     };
-export type Align = "left" | "center" | "right" | undefined;
+type Align = "left" | "center" | "right" | undefined;
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const DELIMITER = /^:?-+:?$/;

@@ -2,7 +2,7 @@ import { inPlace, type LabelOf, PLACE } from "@/lib/labels";
 import type { MetricInfo } from "@/lib/api/types";
 
 /** A figure or metric by which runs are compared. */
-export interface MetricOption {
+interface MetricOption {
   readonly value: string;
   readonly label: string;
 }

@@ -5,7 +5,7 @@ const KEY = "proximal-notifications";
 const listeners = new Set<() => void>();
 
 /** `off`: not wanted. `on`: wanted and allowed. `blocked`: the browser refuses. `missing`: the browser has none here. */
-export type Notifications = "off" | "on" | "blocked" | "missing";
+type Notifications = "off" | "on" | "blocked" | "missing";
 
 function read(): Notifications {
   // Browsers offer notifications on https and localhost only.

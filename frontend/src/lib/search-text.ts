@@ -1,5 +1,5 @@
 /** Text of a search box, and the search it last started. */
-export interface SearchText {
+interface SearchText {
   readonly text: string;
   /** The search that the page is at, as last heard of. */
   readonly shown: string;

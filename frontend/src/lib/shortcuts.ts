@@ -3,7 +3,7 @@ import { tinykeys } from "tinykeys";
 import { readText, writeText } from "@/lib/stored";
 
 /** Keys as people read them, and their effect. */
-export type KeyRow = readonly [keys: string, effect: string];
+type KeyRow = readonly [keys: string, effect: string];
 
 /** Keys that work on a part of a page. */
 export interface KeyGroup {
@@ -55,7 +55,7 @@ const TAKING =
   "input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=dialog]";
 
 /** Whether keys that are typed here belong to a field, a dialog or a page with keys of its own. */
-export function isTaken(target: EventTarget | null, path: string): boolean {
+function isTaken(target: EventTarget | null, path: string): boolean {
   if (/^\/annotate\/[^/]+\/queue$/.test(path)) return true;
   if (!(target instanceof Element)) return false;
   return target.closest(TAKING) !== null;

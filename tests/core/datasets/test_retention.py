@@ -12,7 +12,7 @@ from core.datasets import reports, retention, search
 from core.db import session_scope
 from core.errors import DatasetInUse, InvalidRequest, NotFound
 from core.jobs.lifecycle.actors import PLATFORM
-from core.jobs.lifecycle.state import request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.models import Dataset, DatasetContent, DatasetRow, DatasetVersion, DataTask, Job
 from core.settings import Settings, get_settings
 from data.schema import DatasetKind
@@ -80,7 +80,7 @@ def test_a_dataset_stays_while_an_unfinished_job_uses_it(session: Session) -> No
     with pytest.raises(DatasetInUse, match=job.id) as refusal:
         delete(dataset_id)
     assert refusal.value.extras["jobs"] == [job.id]
-    request_cancel(session, job, PLATFORM)
+    request(session, job, Request.CANCEL, PLATFORM)
     session.commit()
     delete(dataset_id)
     with pytest.raises(NotFound):
@@ -105,7 +105,7 @@ def test_retention_sweep_deletes_expired_unused_datasets(
     sweep_data(settings)
     left = set(session.scalars(select(Dataset.id)))
     assert left == {dataset_id_of(job), keeps.dataset_id}
-    request_cancel(session, job, PLATFORM)
+    request(session, job, Request.CANCEL, PLATFORM)
     session.commit()
     sweep_data(settings)
     assert set(session.scalars(select(Dataset.id))) == {keeps.dataset_id}

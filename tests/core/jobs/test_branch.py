@@ -13,7 +13,7 @@ from core.jobs.actions.retry import retry_job
 from core.jobs.checkpoints.checkpoints import CheckpointFile, record_checkpoint, start_checkpoints
 from core.jobs.lifecycle import attempts
 from core.jobs.lifecycle.actors import PLATFORM
-from core.jobs.lifecycle.state import request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.models import Checkpoint, CheckpointPin, Job
 from core.models.jobs import JobStatus
 from core.settings import Settings
@@ -134,7 +134,7 @@ def test_own_checkpoint_of_a_branch_releases_its_start(session: Session, source:
 def test_retry_of_a_branch_starts_from_the_same_state(session: Session, source: Job, settings: Settings) -> None:
     made = branched(session, source, settings)
     before = start_checkpoints(session, made.id)
-    request_cancel(session, made, PLATFORM)
+    request(session, made, Request.CANCEL, PLATFORM)
     assert session.scalars(select(CheckpointPin)).all() == []
     retry_job(session, made, PLATFORM, settings)
     assert start_checkpoints(session, made.id) == before

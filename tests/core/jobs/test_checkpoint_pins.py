@@ -12,7 +12,7 @@ from core.errors import NotFound, WrongCheckpoint
 from core.jobs.checkpoints.checkpoints import checkpoints_to_resume, prune_checkpoints, record_checkpoint
 from core.jobs.lifecycle import attempts
 from core.jobs.lifecycle.actors import PLATFORM
-from core.jobs.lifecycle.state import request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.jobs.submission.submit import submit_job
 from core.models import Checkpoint, CheckpointPin, Job
 from core.models.jobs import JobStatus
@@ -99,14 +99,14 @@ def test_a_checkpoint_that_an_unfinished_job_needs_is_not_pruned(session: Sessio
     for number in (2, 3, 4):
         saved(session, source, "ppo", number, final=False)
     assert prune_checkpoints(session, source.id, 1) == ["at/checkpoints/ppo-000002/2"]
-    request_cancel(session, needing, PLATFORM)
+    request(session, needing, Request.CANCEL, PLATFORM)
     assert prune_checkpoints(session, source.id, 1) == [first.blob_prefix]
 
 
 def test_ended_job_releases_only_its_own_pins(session: Session, source: Job) -> None:
     first = saved(session, source, "ppo", 1, final=False)
     needing, ended = (make_job(session, source.owner_id, model=first.id) for _ in range(2))
-    request_cancel(session, ended, PLATFORM)
+    request(session, ended, Request.CANCEL, PLATFORM)
     assert session.scalars(select(CheckpointPin.job_id)).all() == [needing.id]
 
 

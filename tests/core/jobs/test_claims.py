@@ -11,7 +11,7 @@ from core.jobs.checkpoints.checkpoints import prune_checkpoints, record_checkpoi
 from core.jobs.lifecycle import attempts
 from core.jobs.lifecycle.actors import PLATFORM
 from core.jobs.lifecycle.attempts import Claim
-from core.jobs.lifecycle.state import Request, request, request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.jobs.run.events import append_events
 from core.models import Job, JobAttempt
 from core.models.jobs import JobStatus
@@ -126,7 +126,7 @@ def test_late_heartbeat_renews_an_unswept_lease(session: Session) -> None:
 def test_a_cancelled_job_whose_worker_is_lost_is_cancelled(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    request_cancel(session, job, PLATFORM)
+    request(session, job, Request.CANCEL, PLATFORM)
     _expire_leases(session)
     assert attempts.sweep(session).cancelled == [job.id]
     assert job.status == "cancelled"
@@ -136,7 +136,7 @@ def test_heartbeat_returns_a_cancel_request(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     assert not attempts.renew(session, job.id, 1).cancel_requested
-    request_cancel(session, job, PLATFORM)
+    request(session, job, Request.CANCEL, PLATFORM)
     assert attempts.renew(session, job.id, 1).cancel_requested
 
 
@@ -183,7 +183,7 @@ def test_release_requeues_the_job_with_outcome_released(session: Session) -> Non
 def test_release_of_job_with_cancel_request_cancels_it(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    request_cancel(session, job, PLATFORM)
+    request(session, job, Request.CANCEL, PLATFORM)
     assert attempts.release(session, job.id, 1, "The worker is going home.") == JobStatus.CANCELLED
     assert job.status == "cancelled"
 
@@ -232,7 +232,7 @@ def test_sweep_lists_the_queued_jobs(session: Session) -> None:
 def test_finish_before_cancel_arrives_is_succeeded(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    request_cancel(session, job, PLATFORM)
+    request(session, job, Request.CANCEL, PLATFORM)
     append_events(session, job.id, 1, start_events())
     attempts.finish(session, job.id, 1, JobStatus.SUCCEEDED, "Done.")
     assert session.get_one(Job, job.id).status == "succeeded"

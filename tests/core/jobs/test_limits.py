@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import LimitExceeded, QuotaExceeded
 from core.jobs.lifecycle.actors import PLATFORM
-from core.jobs.lifecycle.state import request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.jobs.submission.limits import LIMITS, check_limits
 from core.jobs.submission.templates import create_template
 from core.settings import Settings, get_settings
@@ -149,5 +149,5 @@ def test_submit_refuses_more_open_jobs_than_allowed(session: Session, monkeypatc
     assert refused.value.extras["setting"] == "PROXIMAL_MAX_OPEN_JOBS"
     session.rollback()
     make_job(session, other)  # another owner is not affected
-    request_cancel(session, first, PLATFORM)
+    request(session, first, Request.CANCEL, PLATFORM)
     make_job(session, owner)

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from core.jobs.lifecycle import attempts
 from core.jobs.lifecycle.actors import PLATFORM
 from core.jobs.lifecycle.preemption import preempt_jobs
-from core.jobs.lifecycle.state import request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.jobs.queue.workers import report_worker, set_worker_state
 from core.jobs.submission.submit import Queueing
 from core.models import Job
@@ -48,7 +48,7 @@ def test_preempted_job_of_a_lost_worker_returns_to_the_queue(session: Session, s
 
 def test_preempted_job_may_be_cancelled(session: Session, settings: Settings, victim: Job) -> None:
     preempt_jobs(session, settings)
-    request_cancel(session, victim, PLATFORM)
+    request(session, victim, Request.CANCEL, PLATFORM)
     assert (victim.status, victim.preempting) == (JobStatus.CANCELLING, False)
     assert attempts.release(session, victim.id, 1, "Ended.") is JobStatus.CANCELLED
 

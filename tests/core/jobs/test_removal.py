@@ -14,7 +14,7 @@ from core.jobs.checkpoints.checkpoints import record_checkpoint
 from core.jobs.lifecycle import attempts
 from core.jobs.lifecycle.actors import PLATFORM
 from core.jobs.lifecycle.removal import archive_job, delete_job
-from core.jobs.lifecycle.state import request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.models import Checkpoint, Job, JobEvent
 from core.settings import Settings
 from tests.core.factories import make_job, running
@@ -33,7 +33,7 @@ def put_blob(settings: Settings, job: Job, folder: Path) -> str:
 def test_delete_removes_rows_and_blobs(session: Session, settings: Settings, tmp_path: Path) -> None:
     job = make_job(session)
     key = put_blob(settings, job, tmp_path)
-    request_cancel(session, job, PLATFORM)
+    request(session, job, Request.CANCEL, PLATFORM)
     session.commit()
     with session_scope() as other:
         delete_job(other, blob_store(settings), job.id)
@@ -68,11 +68,11 @@ def test_delete_of_a_job_that_another_needs_is_refused(session: Session, setting
     event = CheckpointSaved(stage="sft", step=1, path="checkpoints/sft", final=True)
     model: Checkpoint = record_checkpoint(session, source.id, 1, event, [], "at/sft")
     attempts.release(session, source.id, 1, "")
-    request_cancel(session, source, PLATFORM)
+    request(session, source, Request.CANCEL, PLATFORM)
     needing = make_job(session, source.owner_id, model=model.id)
     with pytest.raises(JobInUse) as refusal:
         delete_job(session, blob_store(settings), source.id)
     assert refusal.value.extras["jobs"] == [needing.id]
-    request_cancel(session, needing, PLATFORM)
+    request(session, needing, Request.CANCEL, PLATFORM)
     delete_job(session, blob_store(settings), source.id)
     assert session.scalars(select(Job.id)).all() == [needing.id]

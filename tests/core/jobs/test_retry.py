@@ -12,7 +12,7 @@ from core.jobs.checkpoints.checkpoints import checkpoints_to_resume, record_chec
 from core.jobs.lifecycle import attempts
 from core.jobs.lifecycle.actors import PLATFORM
 from core.jobs.lifecycle.removal import archive_job
-from core.jobs.lifecycle.state import request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.models import Checkpoint, CheckpointPin, Dataset, Job, JobAttempt
 from core.models.jobs import JobStatus
 from core.settings import Settings
@@ -65,7 +65,7 @@ def test_retry_pins_the_checkpoints_of_the_spec_again(session: Session, settings
     event = CheckpointSaved(stage="sft", step=1, path="checkpoints/sft", final=True)
     model = record_checkpoint(session, source.id, 1, event, [], "at/sft")
     job = make_job(session, source.owner_id, model=model.id)
-    request_cancel(session, job, PLATFORM)
+    request(session, job, Request.CANCEL, PLATFORM)
     assert session.scalars(select(CheckpointPin)).all() == []
     retry_job(session, job, PLATFORM, settings)
     (pin,) = session.scalars(select(CheckpointPin))
@@ -74,7 +74,7 @@ def test_retry_pins_the_checkpoints_of_the_spec_again(session: Session, settings
 
 def test_retry_names_a_dataset_that_was_deleted(session: Session, settings: Settings) -> None:
     job = make_job(session)
-    request_cancel(session, job, PLATFORM)
+    request(session, job, Request.CANCEL, PLATFORM)
     session.execute(delete(Dataset).where(Dataset.id == dataset_id_of(job)))
     with pytest.raises(NotFound) as refusal:
         retry_job(session, job, PLATFORM, settings)
@@ -83,7 +83,7 @@ def test_retry_names_a_dataset_that_was_deleted(session: Session, settings: Sett
 
 def test_retry_counts_towards_the_open_jobs(session: Session, settings: Settings) -> None:
     job = make_job(session)
-    request_cancel(session, job, PLATFORM)
+    request(session, job, Request.CANCEL, PLATFORM)
     make_job(session, job.owner_id)
     with pytest.raises(QuotaExceeded):
         retry_job(session, job, PLATFORM, settings.model_copy(update={"max_open_jobs": 1}))
@@ -116,7 +116,7 @@ def test_retry_starts_the_run_time_again(session: Session, settings: Settings) -
 
 def test_retry_of_an_archived_job_lists_it_again(session: Session, settings: Settings) -> None:
     job = make_job(session)
-    request_cancel(session, job, PLATFORM)
+    request(session, job, Request.CANCEL, PLATFORM)
     archive_job(session, job)
     retry_job(session, job, PLATFORM, settings)
     assert job.archived_at is None

@@ -7,7 +7,7 @@ import pytest
 from core.quotas import Quotas
 from core.scheduling.matching import Capacity, Requirement
 from core.scheduling.policy import Line, Policy, Priority, Share
-from core.scheduling.preemption import Place, RunningJob, preemptions
+from core.scheduling.preemption import Place, PlacedJob, preemptions
 
 HOUR = 3600.0
 NOW = 1_800_000_000.0
@@ -31,7 +31,7 @@ def place(
     preempted: int = 0,
     ending: bool = False,
 ) -> Place:
-    return Place(capacity, RunningJob(job_id, owner, priority, NOW - ran, preemptible, preempted, ending))
+    return Place(capacity, PlacedJob(job_id, owner, priority, NOW - ran, preemptible, preempted, ending))
 
 
 def found(lines: Sequence[Line], places: Sequence[Place], quotas: Quotas | None = None, **shares: Share) -> list[str]:

@@ -9,7 +9,7 @@ from core.errors import QuotaExceeded
 from core.jobs.actions.retry import retry_job
 from core.jobs.lifecycle import attempts
 from core.jobs.lifecycle.actors import PLATFORM
-from core.jobs.lifecycle.state import request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.models import Project
 from core.quotas import quotas_of
 from core.scheduling.usage import usage_of
@@ -65,7 +65,7 @@ def test_job_larger_than_the_gpu_quota_is_refused(session: Session, settings: Se
         make_job(session, owner, resources={"processes": 3})
     assert caught.value.extras == {"quota": "gpus", "limit": 2, "value": 3, "param": "resources.processes"}
     session.rollback()
-    request_cancel(session, job, PLATFORM)
+    request(session, job, Request.CANCEL, PLATFORM)
     session.get_one(Project, owner).quotas = {"gpus": 1}
     with pytest.raises(QuotaExceeded, match="takes 2 GPUs"):
         retry_job(session, job, PLATFORM, settings)

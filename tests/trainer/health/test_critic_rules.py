@@ -38,6 +38,22 @@ def test_finding_about_a_bad_critic_speaks_in_plain_words() -> None:
     assert finding.suggestion.startswith("Pretrain the critic: set `ppo.critic.pretraining`")
 
 
+WORSE = GOOD | {"critic/skill": -0.5, "val/explained_var": -0.4}
+
+
+def test_critic_worse_than_a_constant_has_one_finding() -> None:
+    assert watch(monitor(), [WORSE] * 60) == [("critic_worse_than_mean", 20)]
+    late = [GOOD | {"critic/skill": -0.5}] * 10 + [WORSE] * 60  # a bias first, which the explained variance leaves out
+    assert watch(monitor(), late) == [("critic_worse_than_mean", 20)]
+
+
+def test_second_finding_about_a_critic_has_the_graver_action() -> None:
+    both = [("negative_explained_variance", 20), ("critic_worse_than_mean", 20)]
+    assert watch(monitor(negative_explained_variance={"action": "pause"}), [WORSE] * 60) == both
+    alone = monitor(critic_worse_than_mean={"action": "off"})
+    assert watch(alone, [WORSE] * 60) == both[:1]
+
+
 def test_critic_that_lags_is_found_and_one_that_keeps_up_is_not() -> None:
     """Half of the spread is .25: values of three steps ago are .3 too low, those of two steps .2."""
     assert watch(monitor(), rising(40, lag=3)) == [("critic_lags", 15)]  # five steps before, then ten

@@ -21,7 +21,7 @@ from trainer.rollout.context import PPOContext, PPOModels
 from trainer.session.session import Session
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages.evaluation import HeldOut
-from trainer.stages.reward_model.train import mean_score
+from trainer.stages.reward_model.train import raw_scores
 from trainer.stages.tokenized_rows import TokenizedDemonstration
 from trainer.text.codec import TokenizedPrompt
 
@@ -37,7 +37,8 @@ def session(tmp_path: Path) -> Iterator[Session]:
 
 
 def actors_of(policy: Model, reference: Model, reward_model: Model, critic: Model) -> PPOModels:
-    reward_model.config.score_bias = mean_score(reward_model, REFERENCES, new_codec(), 8, policy.device)
+    raw = raw_scores(reward_model, REFERENCES, new_codec(), 8, policy.device)
+    reward_model.config.score_bias = float(raw.mean())
     return PPOModels(policy, reference, reference, critic, scored_by(reward_model), reward_model)
 
 

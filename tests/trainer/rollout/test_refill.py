@@ -1,6 +1,7 @@
 """Dynamic sampling: which prompts are replaced, when it ends, and what a batch that is not full learns from."""
 
 import shutil
+import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from tests.trainer.ppo.test_resume import cast_of
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, spec_of, weights_of
 from tests.trainer.running import events_of, metrics_of, unexplained
 from tests.trainer.stage_tools import context_of, session_in, train_ppo
+from trainer.errors import Stopped
 from trainer.events import RewardMissing
 from trainer.models import load_policy
 from trainer.ppo.experience import learnable
@@ -202,7 +204,7 @@ def test_dropped_groups_that_fill_the_batch_are_not_learned_from() -> None:
 def trained(folder: Path, spec: PPOSpec, reward: ByTokens) -> dict[str, Any]:
     """Run or resume the stage. Return all metrics but times, by step."""
     folder.mkdir(exist_ok=True)
-    with session_in(folder) as session:
+    with session_in(folder) as session, session.listening():
         session.spec = JobSpec.model_validate(
             session.spec.model_dump(exclude_unset=True) | {"rewards": [{"type": "model", "max_missing": 1.0}]}
         )
@@ -230,6 +232,35 @@ def test_killed_refill_resumes_to_the_same_bits(tmp_path: Path) -> None:
     assert unexplained(tmp_path / "whole") == set()
     sampled = [values["refill/tokens"] for values in expected.values() if "refill/tokens" in values]
     assert len(sampled) == 4 and all(values["val/eos_rate"] <= 1 for at, values in expected.items() if at != "0")
+
+
+class Signalled(ByTokens):
+    """Sends the process SIGTERM when it is called for the `call`-th time."""
+
+    def __init__(self, call: int | None = None) -> None:
+        super().__init__()
+        self.call, self.calls = call, list[int]()
+
+    def score(self, answers: Sequence[RewardInput]) -> list[float | Missing]:
+        self.calls.append(len(answers))
+        if len(self.calls) == self.call:
+            signal.raise_signal(signal.SIGTERM)
+        return super().score(answers)
+
+
+def test_stop_between_rounds_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    """After the two calls of the evaluation, the first step has three rounds, and the second one seven."""
+    spec = groups_of_two(steps=3, save_every=3, eval_every=3, rollout={"refill": {"max_rounds": 9}})
+    whole, final = Signalled(), "checkpoints/ppo/model.safetensors"
+    expected = trained(tmp_path / "whole", spec, whole)
+    assert whole.calls == [2, 2, *[6, 2, 2], *[6, 6, 6, 4, 4, 4, 2], 6, 2]
+    for call, done in ((3, 0), (7, 1)):
+        folder, stopped = tmp_path / f"{call}", Signalled(call)
+        with pytest.raises(Stopped, match=rf"\(signal\) in stage ppo after step {done}"):
+            trained(folder, spec, stopped)
+        assert len(stopped.calls) == call, "no further round begins"
+        assert trained(folder, spec, ByTokens()) == expected
+        assert (folder / final).read_bytes() == (tmp_path / "whole" / final).read_bytes()
 
 
 def test_run_without_equal_groups_is_that_without_refill(tmp_path: Path) -> None:

@@ -25,7 +25,14 @@ from trainer.sampling import Response
 from trainer.session.checkpoint import StageResult
 from trainer.spec import EvaluationSpec, PPOSpec, ShapingSpec
 from trainer.stages import evaluation
-from trainer.stages.evaluation import Completion, Evaluation, HeldOut, HeldOutResponses, to_completions
+from trainer.stages.evaluation import (
+    Completion,
+    Evaluation,
+    HeldOut,
+    HeldOutResponses,
+    judge_scores,
+    judged_completions,
+)
 from trainer.text.codec import TokenizedPrompt
 
 PROMPTS = [
@@ -220,12 +227,12 @@ def test_evaluation_completions_carry_their_own_figures() -> None:
     scores = torch.tensor([1.5, -2.0])
     said = Scores([1.5, -2.0], {"model": [1.5, -2.0]}, {})
     scored = ScoredBatch(batch, responses, answers, kl, torch.zeros(2, 3), None, said, scores, {})
-    first, second = to_completions(scored, Longest())
+    first, second = judged_completions(scored, judge_scores(Longest(), answers))
     assert (first.prompt, first.response, first.score, first.kl) == ("ab", "one", 1.5, 0.75)
     assert (first.tokens, first.finished, first.judge) == (2, True, 2)
     assert (second.response, second.score, second.kl) == ("two", -2.0, 2.5)
     assert (second.tokens, second.finished, second.judge) == (3, False, 3)
-    assert to_completions(scored, None, count=1) == [replace(first, judge=None)]
+    assert judged_completions(scored, judge_scores(None, answers[:1])) == [replace(first, judge=None)]
 
 
 OF_PPO = {"best_step": 4.0, "selection_win_rate": 0.9, "entropy_kept": 0.6}

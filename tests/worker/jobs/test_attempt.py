@@ -16,7 +16,7 @@ from core.blobs import Content, LocalBlobs
 from core.db import session_scope
 from core.jobs.lifecycle import attempts
 from core.jobs.lifecycle.actors import PLATFORM
-from core.jobs.lifecycle.state import request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.models import Checkpoint, Job, JobAttempt, Worker
 from core.models.jobs import JobStatus
 from core.settings import Settings, get_settings
@@ -54,7 +54,7 @@ TREE = [
 
 def cancel(job_id: str) -> None:
     with session_scope() as session:
-        request_cancel(session, session.get_one(Job, job_id), PLATFORM)
+        request(session, session.get_one(Job, job_id), Request.CANCEL, PLATFORM)
 
 
 def test_a_run_from_claim_to_success(queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat) -> None:

@@ -9,7 +9,7 @@ from core.db import session_scope
 from core.jobs.actions.retry import retry_job
 from core.jobs.lifecycle.actors import PLATFORM
 from core.jobs.lifecycle.removal import delete_job
-from core.jobs.lifecycle.state import request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.models import Job
 from core.models.jobs import JobStatus
 from core.settings import Settings
@@ -20,7 +20,7 @@ from worker.jobs.old_folders import remove_old_folders
 def with_folders(session: Session, settings: Settings, status: JobStatus, days_ago: int = 0) -> Job:
     """A job that ended in this state, with a run folder and files of TensorBoard."""
     job = make_job(session)
-    request_cancel(session, job, PLATFORM)
+    request(session, job, Request.CANCEL, PLATFORM)
     job.status, job.finished_at = status.value, datetime.now(UTC) - timedelta(days=days_ago)
     job.error = {"code": "diverged", "message": ""} if status is JobStatus.FAILED else None
     session.commit()

@@ -13,7 +13,7 @@ import pytest
 
 from core.db import session_scope
 from core.jobs.lifecycle.actors import PLATFORM
-from core.jobs.lifecycle.state import request_cancel
+from core.jobs.lifecycle.state import Request, request
 from core.jobs.run.logs import LogQuery, read_log
 from core.models import Job
 from core.settings import MachineSettings, Settings, get_settings
@@ -103,7 +103,7 @@ def test_cancelled_run_saves_and_deaf_processes_are_killed(
     def ask() -> None:
         pids.extend(ranks_of(settings, job_id))
         with session_scope() as session:
-            request_cancel(session, session.get_one(Job, job_id), PLATFORM)
+            request(session, session.get_one(Job, job_id), Request.CANCEL, PLATFORM)
 
     with meanwhile(ask):
         run_queued_jobs(context, heartbeat)

@@ -67,7 +67,7 @@ def normalise(
         return _normalise_members(session, spec, model, codec, references, at_once)
     measured: dict[str, float] = {}
     if references:
-        raw = _raw_scores(model, references[:REFERENCES], codec, at_once, session.device, session.world)
+        raw = raw_scores(model, references[:REFERENCES], codec, at_once, session.device, session.world)
         measured = {"reference_mean": float(raw.mean()), "reference_std": float(raw.std(correction=0))}
     if measured and spec.normalize != "none":
         model.config.score_bias = measured["reference_mean"]
@@ -107,15 +107,8 @@ def _normalise_members(
     return set_to | measured
 
 
-def mean_score(
-    model: Model, examples: Sequence[TokenizedDemonstration], codec: Codec, batch_size: int, device: torch.device
-) -> float:
-    """The mean raw score of whole answers, without bias and scale."""
-    return float(_raw_scores(model, examples, codec, batch_size, device).mean())
-
-
 @torch.no_grad()
-def _raw_scores(
+def raw_scores(
     model: Model,
     examples: Sequence[TokenizedDemonstration],
     codec: Codec,
@@ -123,7 +116,7 @@ def _raw_scores(
     device: torch.device,
     world: World = SINGLE,
 ) -> Tensor:
-    """(N,) raw scores, without bias and scale; those of an ensemble are the means of its members' raw scores."""
+    """(N,) raw scores of whole answers, without bias and scale; those of an ensemble are the means of its members' raw scores."""
     if levels_of(model.config):
         return _raw_member_scores(model, examples, codec, batch_size, device, world).mean(1)
     scores_N = _scores(sequence_scores, model, examples, codec, batch_size, device, world)

@@ -4,7 +4,6 @@ import type { components } from "@/lib/api/schema.gen";
 
 export type Group = components["schemas"]["Group"];
 export type GroupJob = components["schemas"]["GroupJob"];
-export type GroupSummary = components["schemas"]["GroupSummary"];
 
 export const groupsKey = ["groups"] as const;
 

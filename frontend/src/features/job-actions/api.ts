@@ -5,7 +5,7 @@ import { accepted, answer, api, ApiError } from "@/lib/api/client";
 import type { components } from "@/lib/api/schema.gen";
 import type { Job } from "@/lib/api/types";
 
-export type JobChange = components["schemas"]["ChangeJob"];
+type JobChange = components["schemas"]["ChangeJob"];
 export type Commands = components["schemas"]["CommandRequest"];
 
 const of = (id: string) => ({ params: { path: { job_id: id } } });

@@ -12,7 +12,7 @@ export const checkFields = (query: { show?: string[]; where?: string[] }) =>
   answer(api.GET("/v1/jobs", { params: { query: { ...query, limit: 1 } } }));
 
 /** Most jobs of an opened group that the list shows. */
-export const MOST_MEMBERS = 100;
+const MOST_MEMBERS = 100;
 
 /** The matching jobs of the opened groups by the id of the group, undefined until they are known. Unsorted ones follow by number. */
 export function useMembers(filter: JobFilter, show: readonly string[], groups: readonly string[]) {

@@ -3,7 +3,7 @@ import { allPages, answer, api } from "@/lib/api/client";
 import type { components } from "@/lib/api/schema.gen";
 
 export type Key = components["schemas"]["Key"];
-export type CreatedKey = components["schemas"]["CreatedKey"];
+type CreatedKey = components["schemas"]["CreatedKey"];
 export type Usage = components["schemas"]["Usage"];
 
 export const keysQuery = queryOptions({

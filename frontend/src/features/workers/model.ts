@@ -42,7 +42,7 @@ export const withChange = (workers: readonly Worker[] | undefined, changed: Work
     .filter((one) => !(one.offline && one.state === "online"));
 
 type Partition = NonNullable<Worker["cluster"]>["partitions"][number];
-export interface ClusterRow extends Omit<Partition, "groups"> {
+interface ClusterRow extends Omit<Partition, "groups"> {
   readonly key: string;
   readonly group: Partition["groups"][number] | null;
 }

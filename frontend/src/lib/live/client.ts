@@ -21,7 +21,7 @@ const PING_MS = 20_000;
 const LOST_MS = 70_000;
 
 /** The events of jobs as they happen. All pages of the browser share one connection, if it has shared workers. */
-export class LiveClient {
+class LiveClient {
   link: Link = { state: "idle", since: Date.now() };
   private readonly subs = new Map<number, Subscription>();
   private readonly linkListeners = new Set<() => void>();

@@ -1,6 +1,6 @@
 import { type SseMessage, SseParser } from "@/lib/live/sse";
 
-export interface StreamHandlers {
+interface StreamHandlers {
   /** The server has accepted the request. */
   onOpen: () => void;
   /** The messages of one piece of the response. */

@@ -16,7 +16,7 @@ from trainer.events import ReportCard
 from trainer.models import Model, load_reward_model
 from trainer.spec import RewardModelSpec
 from trainer.stages.reward_model.pairwise import score_pairs
-from trainer.stages.reward_model.train import mean_score, train_on_pairs
+from trainer.stages.reward_model.train import raw_scores, train_on_pairs
 from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair
 
 ANSWERS = [
@@ -40,19 +40,19 @@ def trained(folder: Path, spec: RewardModelSpec, model: Model | None = None) -> 
     return model
 
 
-def raw_scores(model: Model) -> torch.Tensor:
+def raw_scores_alone(model: Model) -> torch.Tensor:
     with torch.no_grad():
         return torch.stack([scores_alone(model, e.prompt, e.completion)[-1] for e in ANSWERS])
 
 
 def test_reward_model_mean_bias_gives_references_score_0() -> None:
     model = scorer()
-    raw = mean_score(model, ANSWERS, new_codec(), 2, CPU)
+    raw = float(raw_scores(model, ANSWERS, new_codec(), 2, CPU).mean())
     assert abs(raw) > 1e-3
     model.config.score_bias = raw
     scores = [float(score_pairs(model, [p], new_codec(), 1, CPU).a_P) for p in as_pairs()]
     assert sum(scores) == pytest.approx(0, abs=tolerance.largest())
-    assert mean_score(model, ANSWERS, new_codec(), 3, CPU) == pytest.approx(raw, abs=1e-6)
+    assert float(raw_scores(model, ANSWERS, new_codec(), 3, CPU).mean()) == pytest.approx(raw, abs=1e-6)
 
 
 def as_pairs() -> list[TokenizedPair]:
@@ -64,7 +64,7 @@ def test_reward_model_normalisation_follows_the_spec(tmp_path: Path, normalize: 
     spec = RewardModelSpec.model_validate({"batch_size": 2, "learning_rate": 1e-2, "normalize": normalize})
     config = trained(tmp_path, spec).config
     saved = load_reward_model(tmp_path / "checkpoints" / "reward_model")
-    raw = raw_scores(saved)
+    raw = raw_scores_alone(saved)
     expected = (0.25, 1.0) if normalize == "none" else (float(raw.mean()), float(raw.std(correction=0)))
     assert saved.config.score_bias == config.score_bias == pytest.approx(expected[0], abs=tolerance.largest())
     assert saved.config.score_scale == pytest.approx(expected[1] if scaled else 1.0, rel=1e-4)
@@ -122,9 +122,13 @@ def digest(folder: Path) -> list[str]:
     return [weights, config["score_bias"], config["score_scale"], (final / "report_card.json").read_text()]
 
 
-def test_raw_mean_score_ignores_bias_and_scale() -> None:
+def test_raw_scores_ignore_bias_and_scale() -> None:
     model = scorer()
-    expected = float(raw_scores(model).mean())
-    assert mean_score(model, ANSWERS, new_codec(), 2, CPU) == pytest.approx(expected, abs=tolerance.largest())
+    expected = float(raw_scores_alone(model).mean())
+    assert float(raw_scores(model, ANSWERS, new_codec(), 2, CPU).mean()) == pytest.approx(
+        expected, abs=tolerance.largest()
+    )
     model.config.score_bias, model.config.score_scale = 1.5, 4.0
-    assert mean_score(model, ANSWERS, new_codec(), 2, CPU) == pytest.approx(expected, abs=tolerance.largest())
+    assert float(raw_scores(model, ANSWERS, new_codec(), 2, CPU).mean()) == pytest.approx(
+        expected, abs=tolerance.largest()
+    )

@@ -8,7 +8,7 @@ export interface Difference {
   readonly values: readonly string[];
 }
 
-export const NOT_SET = "not set";
+const NOT_SET = "not set";
 
 /** The fields of a spec as texts, by their paths. A list is one value. */
 export function flattened(spec: object, prefix = ""): Map<string, string> {

@@ -17,7 +17,7 @@ const RATES: readonly string[] = ["win_rate", "eos_rate_after", "reward_model_ac
 const OF_RUN: readonly string[] = ["time"];
 
 /** The values of a figure: one for each run, and one for each seed of a run with several. A run without the figure has none. */
-export function valuesOf(figure: Figure, runs: readonly Run[]): number[] {
+function valuesOf(figure: Figure, runs: readonly Run[]): number[] {
   const each = OF_RUN.includes(figure.id) ? runs : runs.flatMap(partsOf);
   return each.flatMap((one) => figure.value(one) ?? []);
 }

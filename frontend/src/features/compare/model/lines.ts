@@ -8,7 +8,7 @@ import type { PlacedCurve, PlacedRun } from "@/features/compare/model/placed-run
 import type { Job } from "@/lib/api/types";
 
 /** A metric of a chart. */
-export interface ComparedMetric {
+interface ComparedMetric {
   readonly name: string;
   readonly label: string;
   readonly unit: string;
@@ -19,7 +19,7 @@ export interface ComparedMetric {
 type Found =
   ChartLine | { readonly group: string; readonly metric: string; readonly why: "lacking" | "unplaced" | "apart" };
 
-export interface ComparedLines {
+interface ComparedLines {
   readonly lines: readonly ChartLine[];
   /** Which lines are missing, in words. */
   readonly note: string | undefined;

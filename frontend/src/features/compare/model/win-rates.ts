@@ -1,10 +1,10 @@
 /** A completion of the evaluation, as far as it is compared. */
-export interface Judged {
+interface Judged {
   readonly prompt: string;
   readonly judge: number | null;
 }
 
-export interface WinRate {
+interface WinRate {
   /** Share of the prompts on which the row's run is better. A tie counts half. */
   readonly share: number;
   readonly prompts: number;

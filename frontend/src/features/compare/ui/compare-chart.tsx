@@ -13,7 +13,7 @@ import {
 import type { Job } from "@/lib/api/types";
 
 /** The data that the charts of compared runs show. */
-export interface ComparedData {
+interface ComparedData {
   groups: readonly Group<Job>[];
   placed: readonly PlacedRun[];
   meanings: ReadonlyMap<string, Meaning>;

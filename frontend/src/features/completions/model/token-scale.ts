@@ -70,7 +70,6 @@ export const MEASURES: readonly [Measure, ...Measure[]] = [
     meaning: "log π_old − log π_sampler. Above 0, the policy finds the token likelier than the sampler did.",
   },
 ];
-export type MeasureId = Measure["id"];
 
 /** The measures for which the tokens have numbers. */
 export const measuresIn = (tables: readonly (readonly TokenRow[])[]): readonly Measure[] =>
@@ -124,7 +123,7 @@ export function cssColour(at: number | null): string | undefined {
   return `color-mix(in srgb, var(${name}) ${(Math.abs(at) * STRONGEST).toFixed(1)}%, transparent)`;
 }
 
-export interface Tick {
+interface Tick {
   /** Position on the colour scale. */
   readonly at: number;
   readonly value: number;

@@ -6,11 +6,10 @@ import { notesQuery, writeNote } from "@/features/completions/api/notes";
 import { authorName, noteText, withNote } from "@/features/completions/model/notes";
 import { nameOf } from "@/features/completions/ui/completion-note";
 import type { Draft, Noting } from "@/features/completions/ui/use-note";
+import { LONGEST } from "@/lib/api/fields.gen";
 import { readText, writeText } from "@/lib/stored";
 import styles from "./note.module.css";
 
-const LONGEST = 2000;
-const LONGEST_AUTHOR = 100;
 /** The name that the annotation of rounds keeps in this browser, too. */
 const NAME = "proximal-annotator";
 
@@ -43,7 +42,7 @@ export function NoteEditor({ noting, draft }: { noting: Noting; draft: Draft }) 
         <span>Note on {nameOf(row)}</span>
         <textarea
           rows={4}
-          maxLength={LONGEST}
+          maxLength={LONGEST.sampleNote}
           value={text}
           onChange={(event) => {
             keep({ ...draft, text: event.target.value });
@@ -58,7 +57,7 @@ export function NoteEditor({ noting, draft }: { noting: Noting; draft: Draft }) 
           <span>Your name, if you like</span>
           <input
             type="text"
-            maxLength={LONGEST_AUTHOR}
+            maxLength={LONGEST.sampleNoteAuthor}
             value={author}
             onChange={(event) => setAuthor(event.target.value)}
           />

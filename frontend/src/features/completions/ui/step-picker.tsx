@@ -9,7 +9,7 @@ const KEYS = {
 } as const;
 
 /** The step in the address, and a way to change it. Null: the newest. */
-export interface StepChooser {
+interface StepChooser {
   readonly place: { readonly step: number | null };
   readonly choose: (change: { step: number | null; row: null }) => void;
 }

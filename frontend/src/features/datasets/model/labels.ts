@@ -1,7 +1,7 @@
 export type Side = "a" | "b" | "tie";
 
 /** The meaning of a verdict on one answer. */
-export type Thumb = "up" | "down";
+type Thumb = "up" | "down";
 
 /** The meaning of each value; null marks records with it as unusable. A number is a score. */
 export type Labels = Readonly<Record<string, Side | Thumb | number | null>>;

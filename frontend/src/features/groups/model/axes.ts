@@ -1,7 +1,7 @@
 import { shortValue } from "@/lib/names";
 
 /** A tick of an axis, from 0 at its low end to 1. */
-export interface Tick {
+interface Tick {
   readonly at: number;
   readonly text: string;
 }

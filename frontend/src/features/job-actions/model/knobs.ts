@@ -92,7 +92,7 @@ export function outcome(command: Pick<JobCommand, "status" | "step" | "reason">)
 }
 
 /** A suggested change for a live knob: its name, and the present and the new value. */
-export interface LiveChange {
+interface LiveChange {
   readonly knob: JobKnob;
   readonly from: number;
   readonly to: number;

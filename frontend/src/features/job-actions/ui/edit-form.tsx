@@ -6,6 +6,7 @@ import { changeJob, isOutdated, readJob } from "@/features/job-actions/api";
 import { metadataPatch, metadataText, tagsOf } from "@/features/job-actions/model/description";
 import { Refusal } from "@/features/job-actions/ui/dialogs";
 import { useStored } from "@/features/job-actions/ui/use-actions";
+import { LONGEST } from "@/lib/api/fields.gen";
 import type { Job } from "@/lib/api/types";
 import { hasEnded } from "@/lib/states";
 import styles from "./actions.module.css";
@@ -46,7 +47,7 @@ export function EditForm({ job, onClose }: { job: Job; onClose: () => void }) {
     <form className={styles.form} onSubmit={submit}>
       <label className={styles.field}>
         <span>Name</span>
-        <input type="text" maxLength={200} value={name} onChange={(event) => setName(event.target.value)} />
+        <input type="text" maxLength={LONGEST.jobName} value={name} onChange={(event) => setName(event.target.value)} />
       </label>
       <label className={styles.field}>
         <span>Tags</span>
@@ -55,7 +56,12 @@ export function EditForm({ job, onClose }: { job: Job; onClose: () => void }) {
       </label>
       <label className={styles.field}>
         <span>Notes</span>
-        <textarea rows={5} maxLength={10_000} value={notes} onChange={(event) => setNotes(event.target.value)} />
+        <textarea
+          rows={5}
+          maxLength={LONGEST.jobNotes}
+          value={notes}
+          onChange={(event) => setNotes(event.target.value)}
+        />
         <small>Markdown</small>
       </label>
       <label className={styles.field}>

@@ -47,8 +47,8 @@ test("the commands hold the spec and no key", () => {
 
 test("stages decide the datasets of a job", () => {
   expect(stagesIn({ stages: ["evaluation", "sft"] })).toEqual(["sft", "evaluation"]);
-  expect(rolesOf({}, ["kto"]).map(({ role }) => role)).toEqual(["thumbs"]);
-  expect(rolesOf({ ppo: { ptx: {} } }, ["dpo"]).map(({ role }) => role)).toEqual(["preferences", "pretraining"]);
+  expect(rolesOf({}, ["kto"])).toEqual(["thumbs"]);
+  expect(rolesOf({ ppo: { ptx: {} } }, ["dpo"])).toEqual(["preferences", "pretraining"]);
 });
 
 test("a problem opens the section that holds its field, and no other", () => {

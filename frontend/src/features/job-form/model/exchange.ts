@@ -53,7 +53,7 @@ function asJson(value: unknown, path = ""): Json {
   return Object.fromEntries(entries.map(([name, one]) => [name, asJson(one, path ? `${path}.${name}` : name)]));
 }
 
-export type Language = "curl" | "python" | "cli";
+type Language = "curl" | "python" | "cli";
 
 /** The path of a request and its body. */
 export interface Submission {

@@ -1,5 +1,6 @@
 import type { Field } from "@/features/job-form/model/schema";
 import { isObject, type Json, type JsonObject, valueAt } from "@/features/job-form/model/spec";
+import { DATASET_KINDS } from "@/lib/api/fields.gen";
 import { asStage, STAGES, type Stage, stageLabel } from "@/lib/states";
 
 export interface Section {
@@ -80,30 +81,29 @@ export function found(fields: readonly Field[], search: string): Field[] {
   });
 }
 
-export type Role = "preferences" | "thumbs" | "sft" | "prompts" | "evaluation_prompts" | "pretraining";
+/** A field of `data` that names a dataset. */
+export type Role = keyof typeof DATASET_KINDS;
 
-interface RoleInfo {
-  readonly role: Role;
-  /** The kind of dataset that the role takes. */
-  readonly kind: "preferences" | "thumbs" | "sft" | "prompts" | "pretraining";
-}
+const ROLES = Object.keys(DATASET_KINDS) as Role[];
 
-const ROLES: readonly (RoleInfo & { readonly stages: readonly Stage[] })[] = [
-  { role: "preferences", kind: "preferences", stages: ["sft", "reward_model", "dpo", "ppo", "evaluation"] },
-  { role: "thumbs", kind: "thumbs", stages: ["kto"] },
-  { role: "sft", kind: "sft", stages: ["sft"] },
-  { role: "prompts", kind: "prompts", stages: ["ppo"] },
-  { role: "evaluation_prompts", kind: "prompts", stages: ["evaluation", "ppo"] },
-];
+/** The stages that use a role. */
+const USERS: Readonly<Record<Role, readonly Stage[]>> = {
+  preferences: ["sft", "reward_model", "dpo", "ppo", "evaluation"],
+  thumbs: ["kto"],
+  sft: ["sft"],
+  prompts: ["ppo"],
+  evaluation_prompts: ["evaluation", "ppo"],
+  pretraining: [],
+};
 
 /** The datasets that a job with these stages can name; `pretraining` where PTX is on or it is set. */
-export function rolesOf(spec: JsonObject, stages: readonly string[]): RoleInfo[] {
-  const roles: RoleInfo[] = ROLES.filter(
-    ({ role, stages: uses }) => uses.some((stage) => stages.includes(stage)) || isSet(valueAt(spec, `data.${role}`)),
+export const rolesOf = (spec: JsonObject, stages: readonly string[]): Role[] =>
+  ROLES.filter(
+    (role) =>
+      USERS[role].some((stage) => stages.includes(stage)) ||
+      isSet(valueAt(spec, `data.${role}`)) ||
+      (role === "pretraining" && isObject(valueAt(spec, "ppo.ptx"))),
   );
-  const isPretrained = isObject(valueAt(spec, "ppo.ptx")) || isSet(valueAt(spec, "data.pretraining"));
-  return isPretrained ? [...roles, { role: "pretraining", kind: "pretraining" }] : roles;
-}
 
 const isSet = (value: Json | undefined): boolean => value !== undefined && value !== null;
 

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, withValue } from "@/features/job-form/model/spec";
+import { DATASET_KINDS } from "@/lib/api/fields.gen";
 import type { DatasetKind } from "@/lib/api/types";
 
 /** A role of the data for which a spec names a file in place of a dataset. */
@@ -10,19 +11,10 @@ export interface LocalFile {
   readonly file: string;
 }
 
-const KINDS: Readonly<Record<string, DatasetKind>> = {
-  preferences: "preferences",
-  thumbs: "thumbs",
-  sft: "sft",
-  prompts: "prompts",
-  evaluation_prompts: "prompts",
-  pretraining: "pretraining",
-};
-
 /** The files that a spec names, as one does that `proximal jobs submit` or the trainer reads. */
 export function localFiles(spec: JsonObject): LocalFile[] {
   const data = isObject(spec.data) ? spec.data : {};
-  return Object.entries(KINDS).flatMap(([role, kind]) => {
+  return Object.entries(DATASET_KINDS).flatMap(([role, kind]) => {
     const file = data[role];
     return typeof file === "string" && file && !file.startsWith("ds_") ? [{ role, kind, file }] : [];
   });

@@ -10,7 +10,7 @@ import {
 } from "@/features/job-form/model/spec";
 
 /** A preset, as far as an offer reads it. */
-export interface Suitable {
+interface Suitable {
   readonly name: string;
   readonly title: string;
   readonly description: string;

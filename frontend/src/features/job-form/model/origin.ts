@@ -1,6 +1,7 @@
 import { type Field, withoutDefaults } from "@/features/job-form/model/schema";
 import { isObject, type JsonObject, withValue } from "@/features/job-form/model/spec";
 import { paths } from "@/lib/address";
+import { LONGEST } from "@/lib/api/fields.gen";
 import type { Checkpoint, Job } from "@/lib/api/types";
 
 /** The job that the form starts from, and for a branch the checkpoint. */
@@ -33,11 +34,8 @@ export function derivedName(name: string, kind: "copy" | "branch"): string | und
   if (!name) return undefined;
   const found = /^(.*) \((copy|branch)(?: (\d+))?\)$/.exec(name);
   const [, stem = name, last, number = "1"] = found ?? [];
-  return `${stem} (${kind}${last === kind ? ` ${Number(number) + 1}` : ""})`.slice(-MOST_NAME);
+  return `${stem} (${kind}${last === kind ? ` ${Number(number) + 1}` : ""})`.slice(-LONGEST.jobName);
 }
-
-/** The longest name of a job. */
-const MOST_NAME = 200;
 
 /** The spec with the changes of the address: a JSON object of values by path. Throws an Error for any other text. */
 export function withChanges(spec: JsonObject, text: string | null): JsonObject {

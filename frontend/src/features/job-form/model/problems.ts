@@ -115,7 +115,7 @@ export function missingParts(spec: JsonObject): Problem[] {
   const missing = (path: string, text: string): Problem => ({ path, severity: "blocking", text, advice: null });
   return [
     ...(hasModel ? [] : [missing("model.path", "Choose a model.")]),
-    ...(hasDataset(spec) ? [] : [missing(`data.${first?.role ?? "preferences"}`, "Choose a dataset.")]),
+    ...(hasDataset(spec) ? [] : [missing(`data.${first ?? "preferences"}`, "Choose a dataset.")]),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { isNull, isObject, type Json, type JsonObject, same, valueAt } from "@/features/job-form/model/spec";
 
-export type LeafKind = "text" | "number" | "integer" | "boolean" | "choice" | "texts" | "integers" | "json";
+type LeafKind = "text" | "number" | "integer" | "boolean" | "choice" | "texts" | "integers" | "json";
 
 interface Named {
   readonly path: string;

@@ -115,7 +115,7 @@ export function withNulls(value: Json): Json {
 }
 
 /** The merge patch that sets this value. Null in a patch restores a default, so it is written as `{"null": true}`. */
-export function asPatch(value: Json): Json {
+function asPatch(value: Json): Json {
   if (value === null) return NULL;
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(escaped(value)).map(([name, one]) => [name, asPatch(one)]));

@@ -5,7 +5,7 @@ import { leafText, readLeaf } from "@/features/job-form/model/leaf";
 import { type Json, type JsonObject, same } from "@/features/job-form/model/spec";
 import { numberFault, numberIn } from "@/lib/numbers";
 
-export type Parameter = Json[] | { distribution: "uniform" | "log_uniform" | "int"; min: number; max: number };
+type Parameter = Json[] | { distribution: "uniform" | "log_uniform" | "int"; min: number; max: number };
 
 /** The fields that differ between the jobs of a sweep: path → the text that the person wrote. */
 export type Variations = Readonly<Record<string, string>>;

@@ -2,6 +2,7 @@ import { Link } from "react-router";
 import { carriedOver, type Start } from "@/features/job-form/model/origin";
 import type { FormState } from "@/features/job-form/ui/form-context";
 import { paths } from "@/lib/address";
+import { LONGEST } from "@/lib/api/fields.gen";
 import { stageShort } from "@/lib/states";
 import styles from "./form.module.css";
 
@@ -28,7 +29,7 @@ export function NameField({ spec, set }: Pick<FormState, "spec" | "set">) {
       <input
         id="field-name"
         type="text"
-        maxLength={200}
+        maxLength={LONGEST.jobName}
         placeholder="Shown in lists"
         value={typeof spec.name === "string" ? spec.name : ""}
         onChange={(event) => set("name", event.target.value || undefined)}

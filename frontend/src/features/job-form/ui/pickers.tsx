@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { Combobox } from "@/components/combobox";
+import { DATASET_KINDS } from "@/lib/api/fields.gen";
 import { datasetOptions } from "@/lib/dataset-options";
 import { choicesQuery } from "@/features/job-form/api";
 import { type Role, rolesOf, stagesIn } from "@/features/job-form/model/layout";
@@ -49,8 +50,8 @@ export function DataPicker() {
   const { spec } = useForm();
   return (
     <div className={styles.fields}>
-      {rolesOf(spec, stagesIn(spec)).map(({ role, kind }) => (
-        <DatasetPicker key={role} role={role} kind={kind} />
+      {rolesOf(spec, stagesIn(spec)).map((role) => (
+        <DatasetPicker key={role} role={role} kind={DATASET_KINDS[role]} />
       ))}
     </div>
   );

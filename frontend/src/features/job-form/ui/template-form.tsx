@@ -7,6 +7,7 @@ import { toast } from "@/components/toast";
 import { createTemplate, templatesQuery } from "@/features/job-form/api";
 import { refusalText } from "@/features/job-form/model/problems";
 import type { JsonObject } from "@/features/job-form/model/spec";
+import { LONGEST } from "@/lib/api/fields.gen";
 import styles from "./form.module.css";
 
 /** Stores the fields that are set under a name, for later jobs. */
@@ -37,7 +38,7 @@ export function TemplateForm({ spec, onClose }: { spec: JsonObject; onClose: () 
           id="template-name"
           type="text"
           required
-          maxLength={200}
+          maxLength={LONGEST.templateName}
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
@@ -47,7 +48,7 @@ export function TemplateForm({ spec, onClose }: { spec: JsonObject; onClose: () 
         <textarea
           id="template-description"
           rows={3}
-          maxLength={10_000}
+          maxLength={LONGEST.templateDescription}
           value={description}
           onChange={(event) => setDescription(event.target.value)}
         />

@@ -42,7 +42,7 @@ interface Sort {
 }
 
 /** The columns that sort the list, each with its first order. */
-export const SORTS: readonly Sort[] = [
+const SORTS: readonly Sort[] = [
   { id: "name", label: "Name", first: "name" },
   ...COLUMNS.flatMap(({ id, label, sorts }) => (sorts ? [{ id, label, first: sorts === "down" ? `-${id}` : id }] : [])),
 ];

@@ -7,7 +7,7 @@ import { LONGEST_TITLE, type Metric, MOST_METRICS, type OwnChart } from "@/featu
 import { count } from "@/lib/format";
 import styles from "./chart-form.module.css";
 
-export interface ChartFormProps {
+interface ChartFormProps {
   /** The chart to change; null for a new one. */
   chart: OwnChart | null;
   /** The metrics to choose from. */

@@ -3,7 +3,7 @@ import { clock, duration } from "@/lib/format";
 import type { Link } from "@/lib/live/protocol";
 
 /** How current the page is, for the header. */
-export interface Liveness {
+interface Liveness {
   readonly state: "connecting" | "live" | "stalled" | "reconnecting" | "offline" | "ended";
   readonly label: string;
   readonly title: string;

@@ -63,7 +63,7 @@ function textOf(value: Json): string {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-export interface TreeFilter {
+interface TreeFilter {
   /** Text in the path or the value, in any case. */
   readonly text: string;
   readonly differingOnly: boolean;

@@ -6,7 +6,7 @@ import { hasEnded, type Stage } from "@/lib/states";
 export type StageState = "waiting" | "active" | "paused" | "done" | "stopped" | "unreached";
 
 /** Whether a run goes on, waits until it is resumed or a worker takes it again, or is over. */
-export type Course = "going" | "paused" | "ended";
+type Course = "going" | "paused" | "ended";
 
 export const courseOf = (status: string): Course =>
   hasEnded(status) ? "ended" : status === "paused" || status === "queued" ? "paused" : "going";

@@ -2,7 +2,7 @@ import type { Series } from "@/charts/series";
 import type { Telemetry } from "@/lib/api/types";
 
 /** One chart of measurements of the machine. */
-export interface MachineChart {
+interface MachineChart {
   readonly title: string;
   readonly unit: string;
   readonly lines: readonly { readonly key: string; readonly label: string; readonly series: Series }[];

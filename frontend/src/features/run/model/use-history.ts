@@ -72,12 +72,7 @@ export function useHistory(
 type Sent = Parameters<typeof byStage>[0];
 
 /** A part with its series. All of one request are of one stage, and of one seed. */
-export function historyOf(
-  part: HistoryPart,
-  sent: Sent,
-  head: Sent = [],
-  log: readonly JobEvent[] = NO_EVENTS,
-): History {
+function historyOf(part: HistoryPart, sent: Sent, head: Sent = [], log: readonly JobEvent[] = NO_EVENTS): History {
   const [series, first] = [sent, head].map(
     (one) => Object.assign({}, ...Object.values(byStage(one))) as Record<string, Series>,
   );

@@ -9,7 +9,7 @@ import { useParameter } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 
 /** The state of one seed, or of the job where it has one seed. */
-export interface SeedState {
+interface SeedState {
   readonly seed: number | null;
   readonly run: RunState;
   readonly stages: readonly StageView[];

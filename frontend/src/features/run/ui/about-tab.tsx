@@ -8,6 +8,7 @@ import { Skeleton } from "@/components/status";
 import { jobQuery } from "@/features/jobs/api";
 import { changeNotes } from "@/features/run/api-tabs";
 import { Lineage } from "@/features/run/ui/lineage";
+import { LONGEST } from "@/lib/api/fields.gen";
 import type { Job } from "@/lib/api/types";
 import { useReadOnly } from "@/lib/read-only";
 import styles from "./about.module.css";
@@ -37,8 +38,6 @@ export function AboutTab({ job }: { job: Job }) {
     </div>
   );
 }
-
-const MOST_CHARACTERS = 10_000;
 
 function Notes({ job }: { job: Job }) {
   /** The text that is edited; null while the notes are only shown. */
@@ -75,7 +74,7 @@ function Notes({ job }: { job: Job }) {
       <textarea
         aria-label="Notes in Markdown"
         rows={10}
-        maxLength={MOST_CHARACTERS}
+        maxLength={LONGEST.jobNotes}
         value={draft}
         onChange={(event) => setDraft(event.target.value)}
         onKeyDown={(event) => {

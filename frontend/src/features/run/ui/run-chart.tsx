@@ -16,7 +16,7 @@ import type { History } from "@/features/run/model/use-history";
 import type { Stage } from "@/lib/states";
 
 /** The data of a run that the charts of a stage show. */
-export interface RunData {
+interface RunData {
   jobId: string;
   stage: Stage;
   /** Every measured metric, with the series of a seed that has it. */

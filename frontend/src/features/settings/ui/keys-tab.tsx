@@ -7,6 +7,7 @@ import { Skeleton } from "@/components/status";
 import { Table } from "@/components/table";
 import { CodeBlock, TimeAgo } from "@/components/text";
 import { createKey, type Key, keysQuery, revokeKey, validKeysMadeBy } from "@/features/settings/api";
+import { LONGEST } from "@/lib/api/fields.gen";
 import styles from "./settings.module.css";
 
 /** The caller's API keys: create one, revoke one. */
@@ -55,7 +56,7 @@ function NewKey() {
             type="text"
             value={name}
             onChange={(event) => setName(event.target.value)}
-            maxLength={100}
+            maxLength={LONGEST.keyName}
             placeholder="training script"
           />
         </label>

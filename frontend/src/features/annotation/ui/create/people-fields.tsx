@@ -1,6 +1,7 @@
 import { answersOf, valueOf } from "@/features/annotation/model/draft";
 import { Field, type FieldsProps } from "@/features/annotation/ui/create/field";
 import { CheckpointSelect, DatasetSelect } from "@/features/annotation/ui/create/selects";
+import { LONGEST } from "@/lib/api/fields.gen";
 import type { JobSummary } from "@/lib/api/types";
 import { count } from "@/lib/format";
 import styles from "./create.module.css";
@@ -61,7 +62,7 @@ export function PeopleFields({ draft, problems, onChange, job }: Props) {
       <Field label="Instructions" note="Shown above every item, as Markdown." wide>
         <textarea
           rows={3}
-          maxLength={10_000}
+          maxLength={LONGEST.roundInstructions}
           placeholder="Which answer is more helpful and honest? If both are equally good, choose a tie."
           value={draft.instructions}
           onChange={(event) => onChange({ instructions: event.target.value })}

@@ -11,6 +11,7 @@ import { DatasetFields } from "@/features/annotation/ui/create/dataset-fields";
 import { Field, type FieldsProps } from "@/features/annotation/ui/create/field";
 import { PeopleFields } from "@/features/annotation/ui/create/people-fields";
 import { paths } from "@/lib/address";
+import { LONGEST } from "@/lib/api/fields.gen";
 import type { JobSummary } from "@/lib/api/types";
 import styles from "./create.module.css";
 
@@ -57,7 +58,7 @@ export function RoundForm({ start, job }: { start: Draft; job?: JobSummary }) {
           <input
             type="text"
             value={draft.name}
-            maxLength={200}
+            maxLength={LONGEST.roundName}
             onChange={(event) => fields.onChange({ name: event.target.value })}
           />
         </Field>
