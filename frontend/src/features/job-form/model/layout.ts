@@ -80,17 +80,18 @@ export function found(fields: readonly Field[], search: string): Field[] {
   });
 }
 
-export type Role = "preferences" | "thumbs" | "sft" | "prompts" | "evaluation_prompts" | "pretraining";
+export type Role = "preferences" | "thumbs" | "steps" | "sft" | "prompts" | "evaluation_prompts" | "pretraining";
 
 interface RoleInfo {
   readonly role: Role;
   /** The kind of dataset that the role takes. */
-  readonly kind: "preferences" | "thumbs" | "sft" | "prompts" | "pretraining";
+  readonly kind: "preferences" | "thumbs" | "steps" | "sft" | "prompts" | "pretraining";
 }
 
 const ROLES: readonly (RoleInfo & { readonly stages: readonly Stage[] })[] = [
   { role: "preferences", kind: "preferences", stages: ["sft", "reward_model", "dpo", "ppo", "evaluation"] },
   { role: "thumbs", kind: "thumbs", stages: ["kto"] },
+  { role: "steps", kind: "steps", stages: [] },
   { role: "sft", kind: "sft", stages: ["sft"] },
   { role: "prompts", kind: "prompts", stages: ["ppo"] },
   { role: "evaluation_prompts", kind: "prompts", stages: ["evaluation", "ppo"] },
@@ -99,7 +100,10 @@ const ROLES: readonly (RoleInfo & { readonly stages: readonly Stage[] })[] = [
 /** The datasets that a job with these stages can name; `pretraining` where PTX is on or it is set. */
 export function rolesOf(spec: JsonObject, stages: readonly string[]): RoleInfo[] {
   const roles: RoleInfo[] = ROLES.filter(
-    ({ role, stages: uses }) => uses.some((stage) => stages.includes(stage)) || isSet(valueAt(spec, `data.${role}`)),
+    ({ role, stages: uses }) =>
+      uses.some((stage) => stages.includes(stage)) ||
+      isSet(valueAt(spec, `data.${role}`)) ||
+      (role === "steps" && stages.includes("reward_model") && valueAt(spec, "reward_model.loss") === "stepwise"),
   );
   const isPretrained = isObject(valueAt(spec, "ppo.ptx")) || isSet(valueAt(spec, "data.pretraining"));
   return isPretrained ? [...roles, { role: "pretraining", kind: "pretraining" }] : roles;
@@ -108,7 +112,7 @@ export function rolesOf(spec: JsonObject, stages: readonly string[]): RoleInfo[]
 const isSet = (value: Json | undefined): boolean => value !== undefined && value !== null;
 
 /** The roles that hold examples for a stage. The others only add to them. */
-const SOURCES: readonly Role[] = ["preferences", "thumbs", "sft", "prompts"];
+const SOURCES: readonly Role[] = ["preferences", "thumbs", "steps", "sft", "prompts"];
 
 export const hasDataset = (spec: JsonObject): boolean => SOURCES.some((role) => isSet(valueAt(spec, `data.${role}`)));
 

@@ -13,6 +13,7 @@ export interface LocalFile {
 const KINDS: Readonly<Record<string, DatasetKind>> = {
   preferences: "preferences",
   thumbs: "thumbs",
+  steps: "steps",
   sft: "sft",
   prompts: "prompts",
   evaluation_prompts: "prompts",
