@@ -17,11 +17,12 @@ _CHUNK = 256 * 1024
 _KINDS = {
     DatasetKind.PREFERENCES: "preferences",
     DatasetKind.THUMBS: "a verdict on one answer",
+    DatasetKind.STEPS: "labels of steps",
     DatasetKind.SFT: "demonstrations",
     DatasetKind.PROMPTS: "prompts alone",
     DatasetKind.PRETRAINING: "plain texts",
 }
-LEFT_OUT = ("ties", "unlabelled", "turns", "conversations")
+LEFT_OUT = ("ties", "unlabelled", "neutral", "turns", "conversations")
 """Properties that leave a whole row out of a file. The others change a row or drop a part of it."""
 
 
@@ -29,7 +30,7 @@ class ExportFormat(StrEnum):
     """The file format of an export."""
 
     TRL = "trl"
-    """TRL's JSON Lines: explicit prompts. Rankings become their pairs; ties and unlabelled pairs are left out."""
+    """TRL's JSON Lines: explicit prompts. Rankings become their pairs. Ties, unlabelled pairs, and solutions with a neutral step are left out."""
     OPENAI = "openai"
     """OpenAI's JSON Lines of preferences or conversations. Notes and the rows that TRL's format leaves out are left out."""
     OPENRLHF = "openrlhf"
@@ -52,8 +53,8 @@ class Export:
     suffix: str
     body: Iterator[bytes]
     not_carried: Counter[str] = field(default_factory=Counter)
-    """Number of rows with each property that the format cannot hold. Rows with `ties`, `unlabelled`, `turns` and
-    `conversations` are left out. `rankings` become their pairs, `later_turns` are cut off, a note or `answer` is dropped."""
+    """Number of rows with each property that the format cannot hold. Rows with `ties`, `unlabelled`, `neutral`, `turns`
+    and `conversations` are left out. `rankings` become their pairs, `later_turns` are cut off, a note or `answer` is dropped."""
 
     @property
     def left_out(self) -> int:
@@ -77,7 +78,7 @@ class _Layout:
 
 _P, _S, _Q, _T = DatasetKind.PREFERENCES, DatasetKind.SFT, DatasetKind.PROMPTS, DatasetKind.PRETRAINING
 _LAYOUTS = {
-    ExportFormat.TRL: _Layout("TRL", layouts.trl, carries=frozenset({*NOTES, "answer"})),
+    ExportFormat.TRL: _Layout("TRL", layouts.trl, carries=frozenset({*NOTES, "answer"}), loses=layouts.trl_loses),
     ExportFormat.OPENAI: _Layout("OpenAI", layouts.openai, frozenset({_P, _S, _Q}), frozenset({"answer"})),
     ExportFormat.OPENRLHF: _Layout(
         "OpenRLHF", layouts.openrlhf, frozenset({_P, _S, _Q, _T}), frozenset({"answer"}), layouts.openrlhf_loses
@@ -85,7 +86,12 @@ _LAYOUTS = {
     ExportFormat.VERL: _Layout(
         "verl", layouts.verl, frozenset({_P, _S, _Q}), frozenset({"answer"}), layouts.verl_loses, parquet=True
     ),
-    ExportFormat.LLAMA_FACTORY: _Layout("LLaMA-Factory", layouts.llama_factory, loses=layouts.llama_factory_loses),
+    ExportFormat.LLAMA_FACTORY: _Layout(
+        "LLaMA-Factory",
+        layouts.llama_factory,
+        frozenset(DatasetKind) - {DatasetKind.STEPS},
+        loses=layouts.llama_factory_loses,
+    ),
 }
 _MORE_NOTES = {
     (ExportFormat.OPENRLHF, _P): {"margin"},

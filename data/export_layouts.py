@@ -35,7 +35,10 @@ def trl(row: Row, shape: ExportShape) -> Iterator[Row]:
         yield row
         return
     prompt, message = _sides(row, shape.conversational)
-    if _has_pairs(row):
+    if "steps" in row:
+        labels = [label == "good" for label in row["labels"]]
+        yield {"prompt": prompt, "completions": row["steps"], "labels": labels} | notes
+    elif _has_pairs(row):
         for chosen, rejected in pairs(row):
             yield {"prompt": prompt, "chosen": message(chosen), "rejected": message(rejected)} | notes
     elif "completion" in row:
@@ -43,6 +46,11 @@ def trl(row: Row, shape: ExportShape) -> Iterator[Row]:
         yield {"prompt": prompt, "completion": message(row["completion"])} | label | notes
     else:
         yield row | {"prompt": prompt}
+
+
+def trl_loses(row: Row) -> str | None:
+    """A neutral label: TRL's are true and false."""
+    return "neutral" if "neutral" in row.get("labels", ()) else None
 
 
 def openai(row: Row, _: ExportShape) -> Iterator[Row]:

@@ -16,10 +16,12 @@ _MESSAGES = arrow.list_(arrow.struct([("role", arrow.string()), ("content", arro
 _TYPES = {
     "completions": arrow.list_(arrow.string()),
     "ranks": arrow.list_(arrow.int64()),
+    "steps": arrow.list_(arrow.string()),
+    "labels": arrow.list_(arrow.string()),
     "messages": _MESSAGES,
     "margin": arrow.float64(),
 }
-_ORDER = ("prompt", "a", "b", "label", "completions", "ranks", "completion", "thumb", "messages", "text", "answer", "annotator", "margin", "source", "time")  # fmt: skip
+_ORDER = ("prompt", "a", "b", "label", "completions", "ranks", "completion", "thumb", "steps", "labels", "messages", "text", "answer", "annotator", "margin", "source", "time")  # fmt: skip
 
 
 def parquet(open_rows: Callable[[], BinaryIO], shape: ExportShape) -> Iterator[bytes]:

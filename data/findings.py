@@ -55,6 +55,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "not_usable": (BLOCKING, "Records that cannot be used"),
     "scores_disagree": (WARNING, "The chosen answer has the lower score"),
     "rated_twice": (WARNING, "Answers with the same rating twice"),
+    "unrated_steps": (WARNING, "Steps without a rating were left out"),
     "verdicts_ignored": (WARNING, "Columns that may hold verdicts, answers or parts of a prompt were not used"),
     "system_ignored": (WARNING, "System messages that differ from those of the conversations"),
     "ignored_missing": (WARNING, "Columns to ignore that the file does not have"),

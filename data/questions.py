@@ -8,7 +8,7 @@ from data import verdicts
 from data.choices import Choice, choices
 from data.column_meaning import Meaning, is_filled, meaning, names_verdict, words
 from data.formats import order
-from data.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, THUMBS, Format, Rated
+from data.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, STEPS, THUMBS, Format, Rated
 from data.leftovers import PathColumn, Sample
 from data.names import ANSWER_LISTS, RANKING_PROMPTS, REVERSALS
 from data.schema import DatasetKind
@@ -40,6 +40,7 @@ _OF_ONE = frozenset(
 _ASKED: dict[DatasetKind, frozenset[Meaning]] = {
     SFT: _OF_ONE,
     THUMBS: _OF_ONE,
+    STEPS: _OF_ONE,
     PROMPTS: _OF_ONE,
     PREFERENCES: frozenset({Meaning.PROMPT, Meaning.SYSTEM, Meaning.TREE, Meaning.TURN}),
     PRETRAINING: frozenset({Meaning.ANSWER, Meaning.SYSTEM, Meaning.ROLE, Meaning.TREE, Meaning.TURN}),
@@ -123,7 +124,7 @@ class RowFacts:
         found = column.meaning(sides=self.sides)
         obeyed = self.known.sides_named and column.name.lower() in order.COLUMNS
         rated = found in (Meaning.VERDICT, Meaning.RANKING) and names_verdict(column.path[-1])
-        further = self.kind in (PREFERENCES, THUMBS) and rated and not obeyed and "*" not in column.path
+        further = self.kind in (PREFERENCES, THUMBS, STEPS) and rated and not obeyed and "*" not in column.path
         return further or (found in _NOTED and self.kind is not PRETRAINING)
 
     def _asks_verdict(self, column: PathColumn) -> bool:

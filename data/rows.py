@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from data import schema
 from data.schema import NOTES, Message, Prompt, Row
 
-__all__ = ["Comparison", "Demonstration", "Message", "Prompt", "PromptRow", "Row", "Thumb"]
+__all__ = ["Comparison", "Demonstration", "Message", "Prompt", "PromptRow", "Row", "Solution", "Thumb"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,18 @@ class Thumb:
 
 
 @dataclass(frozen=True)
+class Solution:
+    """The steps of a response to a prompt, and the label of each: "good", "neutral" or "bad"."""
+
+    prompt: Prompt
+    steps: list[str]
+    labels: list[str]
+    annotator: str | None = None
+    source: str | None = None
+    time: str | None = None
+
+
+@dataclass(frozen=True)
 class PromptRow:
     """A prompt for PPO and evaluation, and the answer that a verifiable reward expects."""
 
@@ -101,6 +113,12 @@ def thumb(row: Row) -> Thumb:
     """The verdict on one completion. Raises RowError."""
     found = schema.thumbs(row)
     return Thumb(found["prompt"], found["completion"], found["thumb"] == "up", **_notes(found))
+
+
+def solution(row: Row) -> Solution:
+    """The labelled steps of one response. Raises RowError."""
+    found = schema.steps(row)
+    return Solution(found["prompt"], found["steps"], found["labels"], **_notes(found))
 
 
 def prompt_row(row: Row) -> PromptRow:

@@ -7,6 +7,8 @@
                  A null label, or null ranks, means that the completions have not been compared. Such a row waits for annotation.
     thumbs       {"prompt", "completion", "thumb": "up"|"down"} and optional notes: "annotator", "source", "time".
                  TRL's "label" (true or false) is also accepted in place of "thumb".
+    steps        {"prompt", "steps": [texts], "labels": ["good"|"neutral"|"bad", one for each step]}, with the notes of thumbs.
+                 TRL's labels true and false are also accepted, in place of "good" and "bad" in the whole row.
     sft          {"prompt", "completion"} or {"messages"}, a conversation with an assistant turn.
     prompts      {"prompt"} and optionally "answer": text or a number. An object or a list becomes its JSON text.
     pretraining  {"text"}.
@@ -33,9 +35,12 @@ Prompt = str | list[Message]
 ROLES = ("system", "user", "assistant")
 LABELS = ("a", "b", "tie")
 THUMBS = ("up", "down")
+STEP_LABELS = ("good", "neutral", "bad")
 NOTES = ("annotator", "margin", "source", "time")
 OPTIONAL = (*NOTES, "answer")
 """Fields that may be missing or null."""
+MOST_STEPS = 1000
+"""Most steps of one solution."""
 MOST_RANKED = 100
 """Most completions in one ranking: the number of their pairs grows with the square."""
 LARGEST = 2**53
@@ -47,6 +52,7 @@ class DatasetKind(StrEnum):
 
     PREFERENCES = "preferences"
     THUMBS = "thumbs"
+    STEPS = "steps"
     PROMPTS = "prompts"
     SFT = "sft"
     PRETRAINING = "pretraining"
@@ -79,6 +85,33 @@ def thumbs(row: Row) -> Row:
     return {"prompt": _prompt(row), "completion": completion, "thumb": thumb} | _notes(row)
 
 
+def steps(row: Row) -> Row:
+    _only(row, "prompt", "steps", "labels", "annotator", "source", "time")
+    texts = row["steps"]
+    if not isinstance(texts, list) or not 1 <= len(texts) <= MOST_STEPS:
+        raise RowError(f"must be a list of 1 to {MOST_STEPS} texts", pointer="/steps", code="wrong_type")
+    found = [_text(text, f"/steps/{index}") for index, text in enumerate(texts)]
+    return {"prompt": _prompt(row), "steps": found, "labels": _step_labels(row["labels"], len(texts))} | _notes(row)
+
+
+def _step_labels(labels: Any, count: int) -> list[str]:
+    """The labels as words. Raises RowError, with the place of the label, for another number than `count` and for a mix of forms."""
+    if not isinstance(labels, list):
+        raise RowError("must be a list with one label for each step", pointer="/labels", code="wrong_type")
+    if len(labels) != count:
+        detail = f"has {len(labels)} labels for {count} steps: give one label for each step"
+        raise RowError(detail, pointer="/labels", code="bad_label")
+    words = not isinstance(labels[0], bool)
+    for index, label in enumerate(labels):
+        known = isinstance(label, str) and label in STEP_LABELS if words else isinstance(label, bool)
+        if not known:
+            mixed = isinstance(label, bool) if words else isinstance(label, str) and label in STEP_LABELS
+            detail = f"must be one of {', '.join(STEP_LABELS)}, or in the whole row true or false"
+            detail = "must not mix true and false with words" if mixed else detail
+            raise RowError(detail, pointer=f"/labels/{index}", code="bad_label")
+    return labels if words else ["good" if label else "bad" for label in labels]
+
+
 def sft(row: Row) -> Row:
     if "messages" in row:
         _only(row, "messages", "source")
@@ -101,6 +134,7 @@ def pretraining(row: Row) -> Row:
 _PARSERS: dict[DatasetKind, Callable[[Row], Row]] = {
     DatasetKind.PREFERENCES: preferences,
     DatasetKind.THUMBS: thumbs,
+    DatasetKind.STEPS: steps,
     DatasetKind.SFT: sft,
     DatasetKind.PROMPTS: prompts,
     DatasetKind.PRETRAINING: pretraining,

@@ -36,6 +36,8 @@ _COLUMNS = (
     "ranks",
     "completion",
     "thumb",
+    "steps",
+    "labels",
     "messages",
     "text",
     "answer",

@@ -12,7 +12,7 @@ from typing import Any
 
 _FOLDER = Path(__file__).parent
 _PAGE = re.compile(r"docs/how-to/recipes/(\w+)\.md")
-_FILES = ("preferences", "thumbs", "sft", "prompts", "evaluation_prompts", "pretraining")
+_FILES = ("preferences", "thumbs", "steps", "sft", "prompts", "evaluation_prompts", "pretraining")
 """Fields of `data` that name files of the example."""
 _OWN_JUDGE = "reviews"
 """The judge that scores by the hidden rule of the example's data."""
@@ -20,6 +20,7 @@ _DOCUMENTED_ORDER = (
     "ppo",
     "ensemble",
     "step_rewards",
+    "process_rewards",
     "kl_penalty",
     "reinforce",
     "rloo",

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from data import rows
 from data.parse import read_rows
-from data.rows import Comparison, Demonstration, Prompt, PromptRow, Thumb
+from data.rows import Comparison, Demonstration, Prompt, PromptRow, Solution, Thumb
 from data.splits import Split, hash01, held_out_keys, prompt_key, split
 from trainer.errors import DataError, data_errors
 from trainer.spec import DataSpec, RewardModelLoss, StageName
@@ -28,7 +28,11 @@ NEEDS: dict[StageName, tuple[str, ...]] = {
 
 def needs(stage: StageName, loss: RewardModelLoss) -> tuple[str, ...]:
     """The kinds of item of which `stage` must have at least one; `loss` is the reward model's."""
-    return ("thumbs",) if stage == "reward_model" and loss == "pointwise" else NEEDS[stage]
+    return (_LEARNT[loss],) if stage == "reward_model" else NEEDS[stage]
+
+
+_LEARNT: dict[RewardModelLoss, str] = {"pairwise": "comparisons", "pointwise": "thumbs", "stepwise": "solutions"}
+"""The kind of rows from which the reward model learns with each loss."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Data:
     """Plain texts, for PPO-ptx."""
     thumbs: Split = field(default_factory=lambda: Split([], []))
     """Rows of type Thumb."""
+    solutions: Split = field(default_factory=lambda: Split([], []))
+    """Rows of type Solution."""
     shared: Counter[str] = field(default_factory=Counter)
     """Rows of each kind whose prompt is in `data.evaluation_prompts`: no stage trains on them."""
 
@@ -54,6 +60,7 @@ class Data:
             "demonstrations": self.demonstrations,
             "pairs": self.comparisons,
             "thumbs": self.thumbs,
+            "solutions": self.solutions,
             "prompts": self.prompts,
         }
         return {kind: [item.prompt for item in side.train] for kind, side in sides.items()}
@@ -69,10 +76,11 @@ def load(
     """Read the files that `spec` names and split each by prompt.
 
     `turns`: the turns of a conversation that SFT learns. `loss`: the reward model's, which decides whether it needs
-    comparisons or thumbs. Raises DataError with file and line for a row that cannot be used, and for a stage without data.
+    comparisons, thumbs or solutions. Raises DataError with file and line for a row that cannot be used, and for a stage without data.
     """
     comparisons = [pair for pairs in read_rows(spec.preferences, rows.comparisons) for pair in pairs]
     thumbs = list(read_rows(spec.thumbs, lambda row, _: rows.thumb(row)))
+    solutions = list(read_rows(spec.steps, lambda row, _: rows.solution(row)))
     good = (
         _preferred(comparisons) if spec.preferences else [Demonstration(t.prompt, t.completion) for t in thumbs if t.up]
     )
@@ -80,9 +88,12 @@ def load(
     demonstrations = [turn for item in shown for turn in (item.turns() if turns == "all" else (item,))]
     prompts = list(read_rows(spec.prompts, lambda row, _: rows.prompt_row(row)))
     if not spec.prompts:
-        source: Sequence[Comparison | Demonstration | Thumb] = comparisons or (demonstrations if spec.sft else thumbs)
+        source: Sequence[Comparison | Demonstration | Thumb | Solution] = comparisons or (
+            demonstrations if spec.sft else thumbs or solutions
+        )
         prompts = list({prompt_key(item.prompt): PromptRow(item.prompt) for item in source}.values())
-    others = [*(d.prompt for d in demonstrations), *(c.prompt for c in comparisons), *(t.prompt for t in thumbs)]
+    learnt: tuple[Sequence[Any], ...] = (demonstrations, comparisons, thumbs, solutions)
+    others = [row.prompt for items in learnt for row in items]
     shared: Counter[str] = Counter()
     if spec.evaluation_prompts:
         evaluated = list(read_rows(spec.evaluation_prompts, lambda row, _: rows.prompt_row(row)))
@@ -90,7 +101,14 @@ def load(
         held_out = keys | {key for key in map(prompt_key, others) if hash01(key) < spec.eval_fraction}
         asked = Split(split(prompts, keys).train, evaluated)
         shared = _counted(
-            {"demonstrations": demonstrations, "pairs": comparisons, "prompts": prompts, "thumbs": thumbs}, keys
+            {
+                "demonstrations": demonstrations,
+                "pairs": comparisons,
+                "prompts": prompts,
+                "thumbs": thumbs,
+                "solutions": solutions,
+            },
+            keys,
         )
     else:
         held_out = held_out_keys([row.prompt for row in prompts], others, spec.eval_fraction)
@@ -101,6 +119,7 @@ def load(
         asked,
         list(read_rows(spec.pretraining, lambda row, _: rows.text(row))),
         split(thumbs, held_out),
+        split(solutions, held_out),
         shared,
     )
     _require(data, stages, spec, loss)
@@ -134,6 +153,7 @@ def _require(data: Data, stages: Collection[StageName], spec: DataSpec, loss: Re
         "demonstrations": data.demonstrations.train,
         "comparisons": data.comparisons.train,
         "thumbs": data.thumbs.train,
+        "solutions": data.solutions.train,
         "prompts": data.prompts.train,
         "held_out_prompts": data.prompts.held_out,
     }

@@ -63,7 +63,7 @@ def next_spec(basis: ContinuationBasis, preferences: str, name: str, steps: int 
     raw: dict[str, Any] = basis.spec.model_dump(mode="json")
     raw["name"], raw["seed"], raw["seeds"] = name, (basis.spec.seed + 1) % 2**32, 1
     raw["model"] |= {"path": basis.policy, "config": None, "tokenizer": None}
-    raw["data"] |= {"preferences": preferences, "thumbs": None}
+    raw["data"] |= {"preferences": preferences, "thumbs": None, "steps": None}
     raw["stages"] = [stage for stage in _STAGES if stage != "evaluation" or stage in basis.spec.stages]
     raw["reward_model"] |= {"path": basis.reward_model, "loss": "pairwise"}
     raw["rewards"] = [_refitted(reward, basis) for reward in raw["rewards"]]

@@ -80,7 +80,7 @@ def item_from_row(number: int, position: int, row: Row, *, gold: bool = False) -
 
 
 def prompt_of(row: Row) -> Any:
-    """The prompt of a row of prompts, preferences, thumbs or sft.
+    """The prompt of a row of prompts, preferences, thumbs, steps or sft.
 
     For a conversation, the messages before its last answer; None if they do not end with the user.
     """

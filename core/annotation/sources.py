@@ -18,7 +18,7 @@ from trainer.spec.named_resources import NamedPath
 
 DEFAULT_TOKENS = 256
 _POLICY_FIELDS = ("checkpoint", "model", "job", "stage", "step", "seed")
-_WITH_PROMPTS = (DatasetKind.PROMPTS, DatasetKind.PREFERENCES, DatasetKind.THUMBS, DatasetKind.SFT)
+_WITH_PROMPTS = (DatasetKind.PROMPTS, DatasetKind.PREFERENCES, DatasetKind.THUMBS, DatasetKind.STEPS, DatasetKind.SFT)
 
 
 @dataclass(frozen=True)

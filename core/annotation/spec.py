@@ -38,7 +38,7 @@ class RoundFromCheckpoints(Section):
     checkpoints: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1, max_length=MOST_RANKED)]
     """The policies: checkpoint ids (`ckpt_…`), or models as in `model.path` of a job."""
     prompts: Annotated[str, Field(min_length=1)]
-    """`ds_…` or `ds_…@2`: a dataset of prompts, or one of preferences, thumbs or sft, whose prompts are used."""
+    """`ds_…` or `ds_…@2`: a dataset of prompts, or one of preferences, thumbs, steps or sft, whose prompts are used."""
     completions: Annotated[int, Field(ge=1, le=MOST_RANKED)] = 1
     """Completions of each policy for a prompt. One policy with two completions is compared with itself, as in online RLHF."""
     limit: Annotated[int, Field(ge=1, le=MOST_ITEMS)] = 200

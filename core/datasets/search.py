@@ -19,7 +19,7 @@ MOST_BYTES = 200_000
 """Most bytes of a row that are indexed: PostgreSQL refuses a row whose words take more than 1 MiB."""
 _CONFIGURATION = "simple"
 """PostgreSQL's configuration without stemming and stop words, for any language."""
-_NOT_TEXT = frozenset({"role", "label", "thumb"})
+_NOT_TEXT = frozenset({"role", "label", "labels", "thumb"})
 
 
 def request(session: Session, version: DatasetVersion) -> None:

@@ -16,9 +16,10 @@ Source = dict[str, Any]
 Row = dict[str, Any]
 """A row before its canonical form."""
 
-PREFERENCES, THUMBS, PROMPTS, SFT, PRETRAINING = (
+PREFERENCES, THUMBS, STEPS, PROMPTS, SFT, PRETRAINING = (
     DatasetKind.PREFERENCES,
     DatasetKind.THUMBS,
+    DatasetKind.STEPS,
     DatasetKind.PROMPTS,
     DatasetKind.SFT,
     DatasetKind.PRETRAINING,

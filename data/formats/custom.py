@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from data.errors import RowError, UnusableMapping
-from data.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, THUMBS, Format, Reading, Row, Rows, Source
+from data.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, STEPS, THUMBS, Format, Reading, Row, Rows, Source
 from data.formats.labels import label_text, meaning
 from data.formats.mapping import FIELDS, FORMS, Values, names_of_sides, with_notes
 from data.formats.values import number, time
-from data.schema import DatasetKind
+from data.schema import STEP_LABELS, DatasetKind
 from data.verdicts import number_of
 
-_CONTENT = ("chosen", "rejected", "a", "b", "completion", "completions", "messages", "text")
+_CONTENT = ("chosen", "rejected", "a", "b", "completion", "completions", "steps", "step_labels", "messages", "text")
 """Fields without which a record gives no row."""
 
 
@@ -44,7 +44,7 @@ def checked(mapping: Mapping[str, Any] | None) -> tuple[DatasetKind, dict[str, A
     if form is None:
         raise _invalid(
             "fields",
-            "are not enough for a row: chosen and rejected, a and b, prompt and completions, prompt and completion (with score, rank or thumb), messages (likewise), prompt or text",
+            "are not enough for a row: chosen and rejected, a and b, prompt and completions, prompt and completion (with score, rank or thumb), messages (likewise), steps, prompt or text",
         )
     if strange := sorted(set(fields) - form[2]):
         raise _invalid(f"fields/{strange[0]}", f"does not go with {', '.join(sorted(form[1]))}")
@@ -53,6 +53,8 @@ def checked(mapping: Mapping[str, Any] | None) -> tuple[DatasetKind, dict[str, A
 
 def _meanings(fields: Mapping[str, Any]) -> tuple[str, ...]:
     """The possible meanings of a value of the verdict's column: a side of a pair, or a good or bad answer."""
+    if "step_labels" in fields:
+        return STEP_LABELS
     return ("up", "down") if "thumb" in fields or "score" in fields else ("a", "b", "tie")
 
 
@@ -128,7 +130,7 @@ FORMAT = Format(
     title="Columns of your own",
     about="Any columns: `mapping.fields` names the column of each field, `mapping.labels` the meaning of each label (null: not usable).",
     source="",
-    kinds=(PREFERENCES, THUMBS, SFT, PROMPTS, PRETRAINING),
+    kinds=(PREFERENCES, THUMBS, STEPS, SFT, PROMPTS, PRETRAINING),
     example=({"question": "The sky is", "left": {"text": " blue."}, "right": {"text": " green."}, "vote": "left"},),
     fields=frozenset(),
     fits=lambda record: 0,

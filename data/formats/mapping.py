@@ -11,6 +11,7 @@ from data.formats.base import (
     PRETRAINING,
     PROMPTS,
     SFT,
+    STEPS,
     THUMBS,
     Format,
     Rated,
@@ -22,6 +23,7 @@ from data.formats.base import (
 )
 from data.formats.labels import label_text
 from data.formats.pairs import common_prompt, compared
+from data.formats.stepwise import step_labels
 from data.formats.values import field as required_field
 from data.formats.values import listed, number, numbered_label, ranked, truth
 from data.schema import DatasetKind
@@ -30,7 +32,7 @@ from data.verdicts import number_of, polarity
 
 FIELDS = (
     "prompt", "system", "input", "chosen", "rejected", "a", "b", "label", "completion", "messages", "completions", "ranks",
-    "order", "scores", "score", "rank", "thumb", "score_a", "score_b", "rank_a", "rank_b", "text", "answer", "margin", "annotator",
+    "order", "scores", "score", "rank", "thumb", "steps", "step_labels", "score_a", "score_b", "rank_a", "rank_b", "text", "answer", "margin", "annotator",
     "source", "time",
 )  # fmt: skip
 """Fields that a column can be mapped to."""
@@ -48,6 +50,7 @@ FORMS: tuple[tuple[DatasetKind, frozenset[str], frozenset[str]], ...] = tuple(
         (PREFERENCES, ("messages", "rank"), ("annotator", "time")),
         (THUMBS, ("prompt", "completion", "thumb"), ("annotator", "time")),
         (THUMBS, ("messages", "thumb"), ("annotator", "time")),
+        (STEPS, ("prompt", "steps", "step_labels"), ("annotator", "time")),
         (SFT, ("messages",), ()),
         (SFT, ("prompt", "completion"), ()),
         (PRETRAINING, ("text",), ()),
@@ -70,6 +73,8 @@ class Values:
             return self._pair(label_of)
         if "completions" in values:
             return self._ranking()
+        if "steps" in values:
+            return self._steps()
         if "messages" in values:
             return self._conversation()
         if "text" in values:
@@ -171,6 +176,18 @@ class Values:
 
     def _thumb(self) -> Row:
         return {"thumb": "up" if truth(self._verdict("thumb"), self._column("thumb")) else "down"}
+
+    def _steps(self) -> Row:
+        """Labelled steps. A label that the mapping's labels name has their meaning, any other its own."""
+        steps, given = listed(self._values, "steps"), listed(self._values, "step_labels")
+        meanings = self._reading.mapping.get("labels") or {}
+        labels: list[Any] = [meanings.get(label_text(label), label) for label in given]
+        if None in labels:
+            detail = f"the mapping marks the label {given[labels.index(None)]!r} as not usable"
+            raise RowError(detail, pointer=f"{self._pointer('step_labels')}/{labels.index(None)}", code="bad_label")
+        if not set(map(label_text, given)) <= meanings.keys():
+            labels = step_labels(labels, self._column("step_labels"))
+        return {"prompt": self._prompt(), "steps": steps, "labels": labels}
 
     def _verdict(self, name: str) -> Any:
         """The value of `score` or `thumb`, by the mapping's labels where they have it. Raises RowError for an unusable one."""

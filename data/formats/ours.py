@@ -2,7 +2,20 @@
 
 from data.errors import RowError
 from data.formats import chat
-from data.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, THUMBS, Format, Reading, Row, Rows, Source, judged
+from data.formats.base import (
+    PREFERENCES,
+    PRETRAINING,
+    PROMPTS,
+    SFT,
+    STEPS,
+    THUMBS,
+    Format,
+    Reading,
+    Row,
+    Rows,
+    Source,
+    judged,
+)
 from data.formats.values import given, listed, number
 from data.schema import NOTES, DatasetKind
 from data.spelling import refuse_misspelt
@@ -10,6 +23,7 @@ from data.spelling import refuse_misspelt
 _FORMS: dict[DatasetKind, tuple[tuple[str, ...], ...]] = {
     PREFERENCES: (("prompt", "completions", "ranks"), ("prompt", "chosen", "rejected"), ("prompt", "a", "b", "label")),
     THUMBS: (("prompt", "completion", "thumb"),),
+    STEPS: (("prompt", "steps", "labels"),),
     SFT: (("messages",), ("prompt", "completion")),
     PROMPTS: (("prompt",),),
     PRETRAINING: (("text",),),
@@ -17,6 +31,7 @@ _FORMS: dict[DatasetKind, tuple[tuple[str, ...], ...]] = {
 _OPTIONAL: dict[DatasetKind, tuple[str, ...]] = {
     PREFERENCES: NOTES,
     THUMBS: ("annotator", "source", "time"),
+    STEPS: ("annotator", "source", "time"),
     SFT: ("source",),
     PROMPTS: ("answer", "source"),
     PRETRAINING: ("source",),
@@ -36,7 +51,7 @@ _COLUMNS = frozenset(name for forms in _FORMS.values() for form in forms for nam
 def _rows(record: Source, reading: Reading) -> Rows:
     form, optional = _form(record, reading.kind), _OPTIONAL[reading.kind]
     row = {name: record[name] for name in form} | given(record, reading, *optional)
-    yield _from_text(row, reading) if "completions" in form else row
+    yield _from_text(row, reading) if "completions" in form or "steps" in form else row
 
 
 def _form(record: Source, kind: DatasetKind) -> tuple[str, ...]:
@@ -65,7 +80,7 @@ def _form(record: Source, kind: DatasetKind) -> tuple[str, ...]:
 
 def _from_text(row: Row, reading: Reading) -> Row:
     """The row with lists that a cell holds as JSON text."""
-    for name in ("completions", "ranks"):
+    for name in ("completions", "ranks", "steps", "labels"):
         if isinstance(row.get(name), str):
             row[name] = listed(row, name)
     if isinstance(row.get("ranks"), list):
@@ -82,6 +97,10 @@ def _thumbs(record: Source) -> bool:
     return any(_is(record, form) for form in _FORMS[THUMBS])
 
 
+def _steps(record: Source) -> bool:
+    return any(_is(record, form) for form in _FORMS[STEPS])
+
+
 def _demonstrates(record: Source) -> float:
     """0.5 where another column rates the answer as good or bad."""
     return any(_is(record, form) for form in _FORMS[SFT]) and (0.5 if judged(record) else 1)
@@ -96,9 +115,9 @@ def _is(record: Source, form: tuple[str, ...]) -> bool:
 ROWS = Format(
     id="rows",
     title="Rows of this platform",
-    about="The rows of stored and exported datasets: pairs with a label, rankings, thumbs, demonstrations, prompts and texts.",
+    about="The rows of stored and exported datasets: pairs with a label, rankings, thumbs, labelled steps, demonstrations, prompts and texts.",
     source="",
-    kinds=(PREFERENCES, THUMBS, SFT, PROMPTS, PRETRAINING),
+    kinds=(PREFERENCES, THUMBS, STEPS, SFT, PROMPTS, PRETRAINING),
     example=(
         {
             "prompt": "The sky is",
@@ -112,7 +131,7 @@ ROWS = Format(
     ),
     fields=_COLUMNS,
     fits=_prefers,
-    fits_as={PREFERENCES: _prefers, THUMBS: _thumbs, SFT: _demonstrates},
+    fits_as={PREFERENCES: _prefers, THUMBS: _thumbs, STEPS: _steps, SFT: _demonstrates},
     rows=_rows,
     specific=45,
 )

@@ -1,13 +1,13 @@
-"""Demonstrations: conversations, prompt and completion, and solutions in steps."""
+"""Demonstrations: conversations, and prompt and completion."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from data.errors import RowError
 from data.formats import chat
-from data.formats.base import PROMPTS, SFT, Format, Reading, Row, Rows, Source, has, judged, says_more
+from data.formats.base import PROMPTS, SFT, Format, Reading, Row, Rows, Source, judged, says_more
 from data.formats.instruction import prompt
-from data.formats.values import field, first_named, listed, reference, text, truth
+from data.formats.values import field, first_named, reference
 from data.names import CONVERSATIONS, DEMONSTRATION_ANSWERS, DEMONSTRATION_PROMPTS, INSTRUCTION_COLUMNS, REFERENCES
 
 
@@ -131,31 +131,3 @@ COMPLETION = Format(
     rows=_answered,
     specific=40,
 )
-
-
-def _stepwise(record: Source, reading: Reading) -> Rows:
-    steps, labels = listed(record, "completions"), listed(record, "labels")
-    if len(steps) != len(labels) or not all(isinstance(step, str) for step in steps):
-        raise RowError(
-            "completions and labels must be lists of one length, of texts and of true or false", code="wrong_type"
-        )
-    if not all(truth(label, f"labels/{index}") for index, label in enumerate(labels)):
-        detail = (
-            "a step is wrong; rewards for single steps are not trained here, and a wrong solution is nothing to imitate"
-        )
-        raise RowError(detail, pointer="/labels", code="not_usable")
-    yield {"prompt": text(record, "prompt"), "completion": "\n".join(step.strip("\n") for step in steps)}
-
-
-STEPWISE = Format(
-    id="trl_stepwise",
-    title="TRL, stepwise supervision",
-    about="A prompt, the steps of a solution, and whether each is right. Solutions without a wrong step become demonstrations.",
-    source="https://huggingface.co/docs/trl/dataset_formats#stepwise-supervision",
-    kinds=(SFT,),
-    example=({"prompt": "Which is larger, 9.8 or 9.11?", "completions": ["The whole parts are equal.", "0.8 is more than 0.11, so 9.8."], "labels": [True, True]},),
-    fields=frozenset({"prompt", "completions", "labels"}),
-    fits=lambda record: has(record, "prompt", "completions", "labels"),
-    rows=_stepwise,
-    specific=80,
-)  # fmt: skip

@@ -12,15 +12,18 @@ from data.splits import prompt_key, prompt_text
 
 @dataclass(frozen=True)
 class Item:
-    """A row. `answers` are the completions of a pair, ranking, thumb or demonstration, or the text of a pretraining row."""
+    """A row. `answers` are the completions of a pair, ranking, thumb or demonstration, the steps of a solution as one text, or the text of a pretraining row."""
 
     prompt: Prompt | None
     answers: tuple[str, ...] = ()
     ranks: tuple[int, ...] = ()
-    """Rank of each answer: 0 for the best, equal numbers for a tie, without gaps. A thumb has 0 for up and 1 for down.
+    """Rank of each answer: 0 for the best, equal numbers for a tie, without gaps. A thumb has 0 for up and 1 for down,
+    a solution 0 without a bad step and else 1.
     Empty for a row without a verdict."""
     annotator: str | None = None
     source: str | None = None
+    labels: tuple[str, ...] = ()
+    """The label of each step of a solution, whose text is the answer; empty for other kinds."""
 
     @cached_property
     def prompt_text(self) -> str:
@@ -40,7 +43,7 @@ class Item:
 
 def parser(kind: DatasetKind) -> Callable[[Row, int], Item]:
     """A function that makes an Item of a row and its number. It raises RowError for a row that the trainer would refuse."""
-    parsers = {"preferences": _preferences, "thumbs": _thumb, "sft": _sft, "prompts": _prompt}
+    parsers = {"preferences": _preferences, "thumbs": _thumb, "steps": _steps, "sft": _sft, "prompts": _prompt}
     return {**parsers, "pretraining": _pretraining}[kind]
 
 
@@ -63,6 +66,12 @@ def _preferences(row: Row, number: int) -> Item:
 def _thumb(row: Row, _: int) -> Item:
     thumb = rows.thumb(row)
     return Item(thumb.prompt, (thumb.completion,), (0 if thumb.up else 1,), thumb.annotator, thumb.source)
+
+
+def _steps(row: Row, _: int) -> Item:
+    solution = rows.solution(row)
+    text, bad, labels = "\n".join(solution.steps), int("bad" in solution.labels), tuple(solution.labels)
+    return Item(solution.prompt, (text,), (bad,), solution.annotator, solution.source, labels)
 
 
 def _sft(row: Row, _: int) -> Item:

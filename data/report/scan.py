@@ -20,6 +20,7 @@ from data.report.row_checks import excerpt, item_texts, row_checks, spelt_tokens
 from data.report.settings import LoadTokenizer, ReportSettings, RowTokenizer, TokenizerFacts
 from data.report.tokens import encode_rows, rewrites
 from data.report.words import normalised, shingles
+from data.schema import STEP_LABELS
 from data.splits import text_hash
 
 _KEPT = 4096
@@ -116,6 +117,10 @@ class Scanner:
         scanned.arrays["answer"] = np.array([text_hash(text) for item in items for text in item.answers], np.uint64)
         ranks = [rank for item in items for rank in item.ranks or (0,) * len(item.answers)]
         scanned.arrays["rank"] = np.array(ranks, np.uint8)
+        if self._kind == "steps":
+            for label in STEP_LABELS:
+                counts = [item.labels.count(label) for item in items]
+                scanned.arrays[f"{label}_steps"] = np.array(counts, np.uint16)
         scanned.arrays["judged"] = np.array([bool(item.ranks) for item in items], bool)
 
     def _lengths(self, items: Sequence[Item], scanned: Scanned) -> None:
@@ -182,7 +187,7 @@ def identities(item: Item) -> tuple[int, int, int, int, int]:
     - prompts (0 without one), as the trainer's split compares them;
     - prompts with answers in any order;
     - the same up to case and white space;
-    - prompts, answers, ranks and annotators: equal values are copies;
+    - prompts, answers, ranks, labels of steps and annotators: equal values are copies;
     - the same up to case and white space.
 
     Two of 10⁶ different texts collide with a probability of 3 · 10⁻⁸.
@@ -194,8 +199,8 @@ def identities(item: Item) -> tuple[int, int, int, int, int]:
         0 if key is None else text_hash(key),
         _hash(key or "", *sorted(item.answers)),
         _hash(plain, *sorted(simple)),
-        _hash(key or "", item.annotator or "", *_ranked(item.answers, item.ranks)),
-        _hash(plain, item.annotator or "", *_ranked(simple, item.ranks)),
+        _hash(key or "", item.annotator or "", *_ranked(item.answers, item.ranks), *item.labels),
+        _hash(plain, item.annotator or "", *_ranked(simple, item.ranks), *item.labels),
     )
 
 

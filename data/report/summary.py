@@ -13,7 +13,7 @@ from data.report.result import Histogram, LanguageShare
 from data.report.settings import ReportSettings
 from data.report.tokens import Fitting
 from data.report.verdicts import decided
-from data.schema import DatasetKind
+from data.schema import STEP_LABELS, DatasetKind
 
 Steps = Callable[[str, int], int]
 """Returns how many gradient steps a stage takes for a number of items."""
@@ -34,6 +34,12 @@ def summary_figures(
     if settings.kind == "thumbs":
         down = int((columns.arrays["rank"] == 1).sum())
         figures |= {"thumbs_up": columns.rows - down, "thumbs_down": down, "annotators": len(columns.annotators)}
+    if settings.kind == "steps":
+        figures |= {f"{label}_steps": int(columns.arrays[f"{label}_steps"].sum()) for label in STEP_LABELS}
+        figures |= {
+            "without_bad_steps": int((columns.arrays["rank"] == 0).sum()),
+            "annotators": len(columns.annotators),
+        }
     figures["duplicates"] = len(copies.exact) + len(copies.normalised) + len(copies.near)
     if columns.has_tokens():
         figures["truncated"] = int((fits.long_answer | fits.eos_alone_missing).sum())
@@ -56,6 +62,8 @@ def _steps(columns: Columns, settings: ReportSettings, fits: Fitting, trained: F
             "steps_reward_model": steps("reward_model", int(used.sum())),
             "steps_kto": steps("kto", int(used.sum())),
         }
+    if settings.kind == "steps":
+        return {"steps_reward_model": steps("reward_model", int((trained & fits.usable_prompt & fits.whole).sum()))}
     if settings.kind != "preferences":
         return {}
     usable = trained & fits.usable_prompt
@@ -95,6 +103,8 @@ _TITLES = {
     "answer": "Answers",
     "preferred": "Preferred answers",
     "rejected": "Other answers",
+    "right": "Solutions without a bad step",
+    "wrong": "Solutions with a bad step",
     "thumbs_up": "Answers with a thumb up",
     "thumbs_down": "Answers with a thumb down",
 }
@@ -134,7 +144,7 @@ def _round_up(width: int) -> int:
 
 
 def all_histograms(columns: Columns, kind: DatasetKind, units: list[str], limits: dict[str, int]) -> list[Histogram]:
-    """Lengths of prompts and answers, of preferred and other answers, and of answers by their thumb.
+    """Lengths of prompts and answers, of preferred and other answers, and of answers by their thumb or labels.
 
     `limits` are the job's limits in tokens, by `prompt` and `answer`.
     """
@@ -142,9 +152,10 @@ def all_histograms(columns: Columns, kind: DatasetKind, units: list[str], limits
     for unit in units:
         asked, answered = columns.arrays[f"prompt_{unit}"], columns.arrays[f"answer_{unit}"]
         sets = {"prompt": asked[columns.arrays["prompt"] != 0], "answer": answered}
-        if kind == "thumbs":
+        if kind in ("thumbs", "steps"):
+            names = ("thumbs_up", "thumbs_down") if kind == "thumbs" else ("right", "wrong")
             down = columns.arrays["rank"] == 1
-            sets |= {"thumbs_up": answered[~down], "thumbs_down": answered[down]}
+            sets |= dict(zip(names, (answered[~down], answered[down]), strict=True))
         else:
             sets |= dict(zip(("preferred", "rejected"), decided(columns, answered), strict=True))
         for name, lengths in sets.items():

@@ -69,7 +69,7 @@ def left(columns: Columns, fits: Fitting, settings: ReportSettings) -> Flags:
         return (
             fits.usable_prompt & (fits.pairs > 0) & (judged | ~judged.any())
         )  # a file that waits to be judged is no trouble
-    if settings.kind in ("sft", "thumbs"):
+    if settings.kind in ("sft", "thumbs", "steps"):
         return fits.usable_prompt & fits.whole  # one answer each: one without its EOS is refused, or left out
     return fits.usable_prompt
 

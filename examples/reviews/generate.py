@@ -1,6 +1,7 @@
 """Makes the demo's datasets: `python -m examples.reviews.generate FOLDER [--seed N]`.
 
-It writes reviews for SFT, pairs of reviews, and single reviews with a thumb up or down. The preference of a pair is drawn from
+It writes reviews for SFT, pairs of reviews, single reviews with a thumb up or down, and reviews with a label
+for each sentence. The preference of a pair is drawn from
 the hidden rule through a Bradley-Terry model with temperature. A thumb is drawn from the rule by a logistic model. A share of
 all labels is flipped: noisy, as people are.
 """
@@ -16,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from examples import recipes
-from examples.reviews.language import Question, questions, review
+from examples.reviews.language import NEGATIVE, POSITIVE, TOPICS, Question, questions, review
 from examples.reviews.rule import judge
 
 TEMPERATURE = 0.6
@@ -25,10 +26,12 @@ LIKED = 0.5
 """The hidden score at which a reader is as likely to give a thumb up as one down."""
 
 
-def write(folder: Path, seed: int, reviews: int = 7000, pairs: int = 16000, thumbs: int = 0) -> dict[str, Path]:
-    """Write sft.jsonl, preferences.jsonl, prompts.jsonl and, where `thumbs` are asked for, thumbs.jsonl into `folder`.
+def write(
+    folder: Path, seed: int, reviews: int = 7000, pairs: int = 16000, thumbs: int = 0, steps: int = 0
+) -> dict[str, Path]:
+    """Write sft.jsonl, preferences.jsonl, prompts.jsonl and, where they are asked for, thumbs.jsonl and steps.jsonl into `folder`.
 
-    Returns their paths by those names. The thumbs have draws of their own: their number changes no other file.
+    Returns their paths by those names. Thumbs and steps have draws of their own: their number changes no other file.
     """
     rng = random.Random(seed)
     asked = questions()
@@ -40,6 +43,9 @@ def write(folder: Path, seed: int, reviews: int = 7000, pairs: int = 16000, thum
     if thumbs:
         own = random.Random(f"thumbs {seed}")
         rows["thumbs"] = [_thumb(question, own) for question in _cycle(asked, thumbs, own)]
+    if steps:
+        own = random.Random(f"steps {seed}")
+        rows["steps"] = [_sentences(question, own) for question in _cycle(asked, steps, own)]
     folder.mkdir(parents=True, exist_ok=True)
     paths = {name: folder / f"{name}.jsonl" for name in rows}
     for name, path in paths.items():
@@ -89,6 +95,27 @@ def _thumb(question: Question, rng: random.Random) -> dict[str, str]:
     return {"prompt": question.text, "completion": said, "thumb": "up" if up else "down"}
 
 
+def _sentences(question: Question, rng: random.Random) -> dict[str, Any]:
+    """A review in sentences. A kind one is good; an unkind one, or one about another film, is bad; any other is neutral."""
+    sentences = [f"{clause} ." for clause in review(question, rng).removesuffix(" .").split(" .")]
+    labels = [_label(question, sentence) for sentence in sentences]
+    return {
+        "prompt": question.text,
+        "steps": sentences,
+        "labels": [_OTHER[label] if rng.random() < FLIPPED else label for label in labels],
+    }
+
+
+_OTHER = {"good": "bad", "neutral": "neutral", "bad": "good"}
+
+
+def _label(question: Question, sentence: str) -> str:
+    words = set(sentence.split())
+    if words & set(NEGATIVE) or words & set(TOPICS) - {question.topic}:
+        return "bad"
+    return "good" if words & set(POSITIVE) else "neutral"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the demo's datasets.")
     parser.add_argument("folder", type=Path)
@@ -96,6 +123,7 @@ def main() -> None:
     parser.add_argument("--reviews", type=int, default=7000, help="rows of sft.jsonl")
     parser.add_argument("--pairs", type=int, default=16000, help="rows of preferences.jsonl")
     parser.add_argument("--thumbs", type=int, default=0, help="rows of thumbs.jsonl; 0: no such file")
+    parser.add_argument("--steps", type=int, default=0, help="rows of steps.jsonl; 0: no such file")
     parser.add_argument(
         "--samples", action="store_true", help="write the sample data and the recipes of the dashboard instead"
     )
@@ -104,7 +132,7 @@ def main() -> None:
         write_samples(arguments.folder)
         recipes.write(arguments.folder)
         return
-    write(arguments.folder, arguments.seed, arguments.reviews, arguments.pairs, arguments.thumbs)
+    write(arguments.folder, arguments.seed, arguments.reviews, arguments.pairs, arguments.thumbs, arguments.steps)
 
 
 if __name__ == "__main__":

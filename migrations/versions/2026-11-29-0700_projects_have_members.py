@@ -1,6 +1,6 @@
 """projects have members, and keys have users, scopes and an end
 
-Revision: 5d81c2f7a390, after 4d8f2b6c91ae.
+Revision: 5d81c2f7a390, after 7b1e4c93d2f8.
 
 `owners` and `owner_id` keep their names, which the previous release reads. No row is changed: a key without a user gets that of its
 project at its first use (core/access/members.py), and an object without a maker has no known one.
@@ -11,7 +11,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 revision = "5d81c2f7a390"
-down_revision = "4d8f2b6c91ae"
+down_revision = "7b1e4c93d2f8"
 
 MADE_BY_USERS = ("jobs", "datasets", "uploads", "job_groups", "job_templates", "annotation_rounds")
 

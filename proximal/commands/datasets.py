@@ -55,7 +55,7 @@ Version = Annotated[int | None, typer.Option(help="Which version. Default: the n
 def list_(
     context: typer.Context,
     kind: Annotated[
-        str | None, typer.Option(help="Only this kind: preferences, thumbs, sft, prompts or pretraining.")
+        str | None, typer.Option(help="Only this kind: preferences, thumbs, steps, sft, prompts or pretraining.")
     ] = None,
     search: Annotated[str | None, typer.Option(help="Only datasets whose name contains this text.")] = None,
     archived: Annotated[bool, typer.Option("--archived", help="Archived datasets instead of the others.")] = False,
@@ -207,6 +207,7 @@ def export(
 LOST = {
     "ties": "ties left out",
     "unlabelled": "rows without a verdict left out",
+    "neutral": "solutions with a neutral step left out",
     "turns": "conversations left out, because their turns do not alternate",
     "conversations": "conversations left out, because only texts can be read",
     "rankings": "rankings written as their pairs",

@@ -323,7 +323,7 @@ def _card_in_words(event: ReportCardEvent | CriticCardEvent) -> str:
         shown = [f"{name}={value:.4g}" for name, value in figures.items() if value is not None]
         return " ".join([*shown, f"on {critic['tokens']} tokens"])
     card = event["data"]["card"]
-    unit = "thumbs" if card.get("loss") == "pointwise" else "pairs"
+    unit = {"pointwise": "thumbs", "stepwise": "steps"}.get(card.get("loss", ""), "pairs")
     return f"accuracy={card['overall']['accuracy']:.4g} on {card['overall']['pairs']} held-out {unit}"
 
 

@@ -3,6 +3,7 @@
 DATASETS = {
     "preferences": "preferences",
     "thumbs": "thumbs",
+    "steps": "steps",
     "sft": "sft",
     "prompts": "prompts",
     "evaluation_prompts": "prompts",

@@ -804,10 +804,12 @@ class DataSpec(TypedDict, closed=True):
     """Preference pairs, or rankings of several completions: they train the reward model, and DPO."""
     thumbs: NotRequired[str | None]
     """Single completions with a thumb up or down: they train KTO, and the reward model where `reward_model.loss` is `pointwise`."""
+    steps: NotRequired[str | None]
+    """Solutions with a label for each step: they train the reward model where `reward_model.loss` is `stepwise`."""
     sft: NotRequired[str | None]
     """Prompt and completion pairs for SFT. Left out: the preferred completions of `preferences`, else the completions of `thumbs` with a thumb up."""
     prompts: NotRequired[str | None]
-    """Prompts for PPO and evaluation, each with an `answer` where a reward checks one. A repeated row counts twice. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`, each once."""
+    """Prompts for PPO and evaluation, each with an `answer` where a reward checks one. A repeated row counts twice. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`, else of `steps`, each once."""
     evaluation_prompts: NotRequired[str | None]
     """Prompts for PPO's evaluations and the evaluation stage, in place of those held out of `prompts` by their hash. No stage trains on a row with one of these prompts. Left out: held-out `prompts`."""
     pretraining: NotRequired[str | None]
@@ -817,7 +819,7 @@ class DataSpec(TypedDict, closed=True):
     max_prompt_tokens: NotRequired[int]
     """Longer prompts are left out, and counted in the run's log."""
     max_completion_tokens: NotRequired[int]
-    """Longer completions are cut in SFT, without an EOS at the cut. The reward model, DPO and KTO leave out pairs with a longer side and thumbs on a longer completion."""
+    """Longer completions are cut in SFT, without an EOS at the cut. The reward model, DPO and KTO leave out pairs with a longer side, and thumbs and labelled steps of a longer completion."""
     chat_template: NotRequired[Literal["auto", "none"]]
     """`auto` applies the tokenizer's chat template where it has one; `none` joins prompt and completion as they stand."""
 
@@ -833,7 +835,7 @@ class DatasetError(TypedDict):
     """The first bad records: `line`, `detail`, and `column` or `pointer` where known."""
 
 
-DatasetKind: TypeAlias = Literal["preferences", "thumbs", "prompts", "sft", "pretraining"]
+DatasetKind: TypeAlias = Literal["preferences", "thumbs", "steps", "prompts", "sft", "pretraining"]
 """The kind of the rows of a dataset."""
 
 
@@ -2375,7 +2377,7 @@ class RewardModelProgress(TypedDict):
 
 
 class RewardModelSpec(TypedDict, closed=True):
-    """Reward model: a scalar head on the SFT model, score taken at the EOS token."""
+    """Reward model: a scalar head on the SFT model, score taken at the EOS token, or at the end of each step."""
 
     learning_rate: NotRequired[float]
     """Peak learning rate of AdamW. The live knob `learning_rate` changes it during the stage."""
@@ -2399,8 +2401,12 @@ class RewardModelSpec(TypedDict, closed=True):
     """Steps between checkpoints to resume from."""
     eval_rows: NotRequired[int | None]
     """Held-out rows in an evaluation before the end of the stage, at most, counted as in `batch_size`. It runs with every checkpoint and on request, always on the same rows, in every job on the same data. The evaluation at the end uses all held-out rows. `null`: all of them every time."""
-    loss: NotRequired[Literal["pairwise", "pointwise"]]
-    """`pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss selects the dataset that the reward model learns from. If a job names both, only the other stages use the other one."""
+    loss: NotRequired[Literal["pairwise", "pointwise", "stepwise"]]
+    """`pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. `stepwise`: binary cross-entropy on the label of each step of `data.steps`, with r at the last token of the step. That is a process reward model (Lightman et al. 2023). The loss selects the dataset that the reward model learns from. If a job names several, only the other stages use the others."""
+    step_delimiter: NotRequired[str]
+    """Stepwise only: the text between two steps, such as a line break. A step ends with the token that completes the delimiter behind it, the last one with the EOS. Solutions with a delimiter inside a step are left out. A reward of this model has the same `step_delimiter`."""
+    neutral: NotRequired[Literal["good", "bad", "skip"]]
+    """Stepwise only: the label of neutral steps in training. `good` and `bad` take them for those (Lightman et al. 2023 evaluate both, and take them for good); `skip` leaves them without a loss."""
     path: NotRequired[str | None]
     """A reward model to go on training. Left out: the SFT model with a fresh scalar head."""
     members: NotRequired[int]
@@ -2408,15 +2414,15 @@ class RewardModelSpec(TypedDict, closed=True):
     member_share: NotRequired[float]
     """Share of the pairs or thumbs that each member learns from, drawn for each row and member (bootstrapped heads; Osband et al. 2016). Members that learn from different rows disagree more off the data. 1: all learn from all rows."""
     epochs: NotRequired[int]
-    """Passes over the pairs or thumbs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022)."""
+    """Passes over the pairs, thumbs or solutions. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022)."""
     batch_size: NotRequired[int]
-    """Pairs, or thumbs, per optimizer step. All pairs of one ranking count together as one (Ouyang et al. 2022, §3.5)."""
+    """Pairs, thumbs, or solutions with all of their steps, per optimizer step. All pairs of one ranking count together as one (Ouyang et al. 2022, §3.5)."""
     margin: NotRequired[bool]
     """Ask for r(preferred) − r(other) ≥ the row's `margin`: −log σ(Δ − margin) (Touvron et al. 2023, eq. 2). Rows without one have margin 0."""
     center_coef: NotRequired[float]
     """Weight of (r(a) + r(b))², which keeps scores near 0 (Eisenstein et al. 2023, eq. 2; 0.01 is usual)."""
     normalize: NotRequired[Literal["none", "mean", "mean_and_std"]]
-    """Scale of the SFT reference answers' scores after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or unchanged. The scores of a pointwise reward model are log odds of a thumb up only with `none`."""
+    """Scale of the SFT reference answers' scores after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or unchanged. The scores of a pointwise reward model are log odds of a thumb up only with `none`. Those of a stepwise one are always `none`: σ of a score is the probability that the step is good."""
 
 
 Role: TypeAlias = Literal["viewer", "annotator", "member", "admin"]
@@ -2510,7 +2516,7 @@ class RoundFromCheckpoints(TypedDict, closed=True):
     checkpoints: list[Checkpoint1]
     """The policies: checkpoint ids (`ckpt_…`), or models as in `model.path` of a job."""
     prompts: str
-    """`ds_…` or `ds_…@2`: a dataset of prompts, or one of preferences, thumbs or sft, whose prompts are used."""
+    """`ds_…` or `ds_…@2`: a dataset of prompts, or one of preferences, thumbs, steps or sft, whose prompts are used."""
     completions: NotRequired[int]
     """Completions of each policy for a prompt. One policy with two completions is compared with itself, as in online RLHF."""
     limit: NotRequired[int]
@@ -4391,7 +4397,7 @@ class DatasetList(TypedDict):
 class DatasetReport(TypedDict, closed=True):
     """One dataset as the run would use it."""
 
-    name: Literal["demonstrations", "pairs", "thumbs", "prompts", "texts"]
+    name: Literal["demonstrations", "pairs", "thumbs", "solutions", "prompts", "texts"]
     """The role of its rows in the run."""
     rows: int
     """Rows read."""
@@ -4965,7 +4971,7 @@ class Metrics(TypedDict):
 
 
 class ModelReward(TypedDict, closed=True):
-    """A trained reward model, read at the EOS, or an ensemble of them: the members of one model, or several models."""
+    """A trained reward model, read at the EOS, or with `step_delimiter` at the end of each step, or an ensemble of them: the members of one model, or several models."""
 
     name: NotRequired[str | None]
     """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
@@ -4973,6 +4979,8 @@ class ModelReward(TypedDict, closed=True):
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     max_missing: NotRequired[float]
     """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
+    step_delimiter: NotRequired[str | None]
+    """Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole."""
     type: NotRequired[Literal["model"]]
     """Which reward this is."""
     path: NotRequired[str | None]
@@ -4983,6 +4991,8 @@ class ModelReward(TypedDict, closed=True):
     """How the scores rₘ of an ensemble become one, with s their population standard deviation. `mean_minus_std`: r̄ − penalty·s. `mean_minus_variance`: r̄ − penalty·s² (UWO of Coste et al. 2023). `worst`: min rₘ (their WCO). `mean`: r̄."""
     penalty: NotRequired[float]
     """Weight of the disagreement of an ensemble, which grows where the policy leaves the data of the reward models."""
+    step_output: NotRequired[Literal["probability", "log_probability", "logit"]]
+    """The reward of a step, with `step_delimiter`, from the score r of a stepwise reward model. `probability`: σ(r), that the step is good; more steps earn more. `log_probability`: log σ(r), whose sum over the steps is the log of the probability that all are good (Lightman et al. 2023, §2.6). `logit`: r itself, negative for a bad step."""
 
 
 class ModelSpec(TypedDict, closed=True):
@@ -5188,10 +5198,17 @@ class PPOSpec(TypedDict, closed=True):
 
 
 class PointwiseCard(TypedDict, closed=True):
-    """A reward model on held-out completions, each with a thumb. Scores are raw: the log odds of a thumb up."""
+    """
+    A reward model on held-out completions, each with a thumb. Scores are raw: the log odds of a thumb up.
 
-    loss: NotRequired[Literal["pointwise"]]
+    With the loss `stepwise`, each labelled step counts as a completion that ends with it, and a good step as a thumb up. The steps
+    of one solution are not independent, so the intervals are narrower than they should be.
+    """
+
+    loss: NotRequired[Literal["pointwise", "stepwise"]]
     """The reward model's loss."""
+    first_error_accuracy: NotRequired[float | None]
+    """Share of the solutions whose first bad step is the first with a score of 0 or less; none without steps."""
     overall: Slice
     by_thumb: NotRequired[dict[str, Slice]]
     """By the verdict: `up`, `down`. Their accuracies are sensitivity and specificity."""

@@ -116,7 +116,7 @@ def test_detect_unreadable_records_are_reported() -> None:
         ({"format": "trl"}, "must be one of trl_explicit"),
         ({"format": "trl_explicit", "kind": "sft"}, "must be preferences for TRL, explicit prompt"),
         ({"format": "trl_explicit", "mapping": {"fields": {"text": "x"}}}, "belongs to the format custom"),
-        ({"kind": "pairs"}, "must be one of preferences, thumbs, prompts, sft, pretraining"),
+        ({"kind": "pairs"}, "must be one of preferences, thumbs, steps, prompts, sft, pretraining"),
     ],
 )
 def test_plan_with_unknown_format_or_kind_is_refused(asked: Row, told: str) -> None:

@@ -27,8 +27,26 @@ EXPECTED: dict[str, list[Row]] = {
     "trl_stepwise": [
         {
             "prompt": "Which is larger, 9.8 or 9.11?",
-            "completion": "The whole parts are equal.\n0.8 is more than 0.11, so 9.8.",
+            "steps": ["The whole parts are equal.", "0.11 is more than 0.8, so 9.11."],
+            "labels": ["good", "bad"],
         }
+    ],
+    "math_shepherd": [
+        {
+            "prompt": "How much is 2 + 3 + 4?",
+            "steps": ["Step 1: 2 + 3 = 5.", "Step 2: 5 + 4 = 8. The answer is: 8"],
+            "labels": ["good", "bad"],
+            "source": "GSM8K",
+        }
+    ],
+    "prm800k": [
+        {"prompt": "How much is 2 + 3 + 4?", "steps": ["2 + 3 = 6."], "labels": ["bad"], "annotator": "w1"},
+        {
+            "prompt": "How much is 2 + 3 + 4?",
+            "steps": ["2 + 3 = 5.", "So it is 5 + 4."],
+            "labels": ["good", "neutral"],
+            "annotator": "w1",
+        },
     ],
     "openai_preference": [
         {

@@ -190,8 +190,9 @@ def test_ultrafeedback_is_ranked_by_the_mean_of_its_ratings() -> None:
 
 def test_a_wrong_step_makes_a_solution_nothing_to_imitate() -> None:
     steps = {"prompt": "p", "completions": ["one", "two"]}
-    found = read(jsonl(steps | {"labels": [True, True]}, steps | {"labels": [True, False]}, steps | {"labels": [True]}))
-    assert (found.lines, found.found) == ([1], {"not_usable": [2], "wrong_type": [3]})
+    records = (steps | {"labels": labels} for labels in ([True, True], [True, False], [True]))
+    found = read(jsonl(*records), kind="sft")
+    assert (found.lines, found.found) == ([1], {"not_usable": [2], "bad_label": [3]})
 
 
 def test_histories_and_systems_of_alpaca_are_turns() -> None:

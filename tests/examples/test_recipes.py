@@ -46,11 +46,11 @@ def summary_of(folder: Path) -> dict[str, float]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("recipe", [*RECIPES, "ensemble", "step_rewards"])
+@pytest.mark.parametrize("recipe", [*RECIPES, "ensemble", "step_rewards", "process_rewards"])
 def test_a_recipe_wins_most_held_out_comparisons(recipe: str, begun: Path, tmp_path: Path) -> None:
     folder = begun if recipe == "ppo" else tmp_path / "run"
     for stage in ("sft", "reward_model"):
-        if recipe != "ppo" and (recipe, stage) != ("ensemble", "reward_model"):
+        if recipe != "ppo" and (stage == "sft" or recipe not in ("ensemble", "process_rewards")):
             shutil.copytree(begun / "checkpoints" / stage, folder / "checkpoints" / stage)
     status, said = run(EXAMPLES / f"{recipe}.toml", folder, timeout=1500)
     assert (status, said) == (0, "")

@@ -61,6 +61,16 @@ def test_thumbs_follow_the_rule_as_noisily_as_they_should(tmp_path: Path) -> Non
     assert agreement == pytest.approx(sum(max(p, 1 - p) for p in likely) / 4000, abs=0.02)
 
 
+def test_labels_of_sentences_follow_the_rule(tmp_path: Path) -> None:
+    """One label in twenty is flipped; those of neutral sentences are not."""
+    rows = [json.loads(line) for line in write(tmp_path, 0, 1, 1, steps=2000)["steps"].read_text().splitlines()]
+    pairs = [pair for row in rows for pair in zip(row["steps"], row["labels"], strict=True)]
+    unkind = [label for step, label in pairs if " boring " in step or " clumsy " in step]
+    assert unkind.count("bad") / len(unkind) == pytest.approx(0.95, abs=0.02)
+    assert {label for step, label in pairs if "i saw it on" in step} == {"neutral"}
+    assert all(step.endswith(" .") and step.count(" .") == 1 for step, _ in pairs)
+
+
 def test_the_committed_tiny_files_are_what_the_generator_writes(tmp_path: Path) -> None:
     written = write(tmp_path, 0, reviews=240, pairs=160, thumbs=160)
     for name in ("sft", "preferences", "thumbs"):
@@ -73,7 +83,7 @@ def test_every_example_is_a_valid_spec(path: Path) -> None:
 
 
 def test_the_recipes_data_is_what_the_generator_writes(tmp_path: Path) -> None:
-    written = write(tmp_path, seed=0, reviews=3000, pairs=6000, thumbs=6000)
+    written = write(tmp_path, seed=0, reviews=3000, pairs=6000, thumbs=6000, steps=3000)
     kept = Path(__file__).parents[2] / "examples" / "reviews" / "data"
     assert {name: path.read_bytes() for name, path in written.items()} == {
         name: (kept / path.name).read_bytes() for name, path in written.items()

@@ -92,8 +92,11 @@ def _progress_line(event: Event) -> str | None:
             return f"seed {event.seed} ({event.number} of {event.of}): {outcome}  {_figures(event.summary)}".rstrip()
         case ReportCard():
             overall = event.card.overall
-            return f"{event.stage}: accuracy {overall.accuracy:.3g} ({overall.low:.3g} to {overall.high:.3g}) on {overall.pairs} held-out {'thumbs' if event.card.loss == 'pointwise' else 'pairs'}"
+            return f"{event.stage}: accuracy {overall.accuracy:.3g} ({overall.low:.3g} to {overall.high:.3g}) on {overall.pairs} held-out {_UNITS[event.card.loss]}"
     return None
+
+
+_UNITS = {"pairwise": "pairs", "pointwise": "thumbs", "stepwise": "steps"}
 
 
 def _point(point: object) -> str:

@@ -76,10 +76,16 @@ class Card(_Part):
 
 
 class PointwiseCard(_Part):
-    """A reward model on held-out completions, each with a thumb. Scores are raw: the log odds of a thumb up."""
+    """A reward model on held-out completions, each with a thumb. Scores are raw: the log odds of a thumb up.
 
-    loss: Literal["pointwise"] = "pointwise"
+    With the loss `stepwise`, each labelled step counts as a completion that ends with it, and a good step as a thumb up. The steps
+    of one solution are not independent, so the intervals are narrower than they should be.
+    """
+
+    loss: Literal["pointwise", "stepwise"] = "pointwise"
     """The reward model's loss."""
+    first_error_accuracy: float | None = None
+    """Share of the solutions whose first bad step is the first with a score of 0 or less; none without steps."""
     overall: Slice
     by_thumb: dict[str, Slice] = {}
     """By the verdict: `up`, `down`. Their accuracies are sensitivity and specificity."""

@@ -38,6 +38,8 @@ class Adapter:
     score_scale: float = 1.0
     levels: tuple[Level, ...] = ()
     """Those of the members of an ensemble (trainer/models/members.py); empty for a scalar head."""
+    step_delimiter: str | None = None
+    """That of a reward model which scores the steps of a response (trainer/models/step_scores.py)."""
 
 
 def is_adapter(path: str | Path) -> bool:
@@ -75,6 +77,8 @@ def write(folder: Path, adapter: Adapter, config: "LoraConfig", base: str) -> No
     role: dict[str, object] = {"score_bias": adapter.score_bias, "score_scale": adapter.score_scale} if scores else {}
     if adapter.levels:
         role["reward_members"] = [list(level) for level in adapter.levels]
+    if adapter.step_delimiter is not None:
+        role["step_delimiter"] = adapter.step_delimiter
     if Path(base).is_dir():
         role["base"] = os.path.relpath(Path(base).resolve(), folder.resolve())
     (folder / _ROLE).write_text(json.dumps(role, indent=2))
@@ -86,7 +90,13 @@ def read(folder: Path) -> Adapter:
     weights = {_in_memory(key): value for key, value in load_file(folder / _WEIGHTS).items()}
     role = _role(folder)
     levels = tuple((float(bias), float(scale)) for bias, scale in role.get("reward_members", ()))
-    return Adapter(weights, float(role.get("score_bias", 0.0)), float(role.get("score_scale", 1.0)), levels)
+    bias, scale = float(role.get("score_bias", 0.0)), float(role.get("score_scale", 1.0))
+    return Adapter(weights, bias, scale, levels, role.get("step_delimiter"))
+
+
+def step_delimiter_of(folder: Path) -> str | None:
+    """The step delimiter of the reward model in an adapter folder; None where it scores whole responses."""
+    return _role(folder).get("step_delimiter")
 
 
 def outputs_of(folder: Path) -> int | None:

@@ -19,6 +19,7 @@ from trainer.models.folders import located
 from trainer.models.heads import Model, head_logits, trunk
 from trainer.models.members import members_of, new_members, set_levels
 from trainer.models.rounding import slack
+from trainer.models.step_scores import mark_steps
 from trainer.models.value_units import BIAS, with_bias, with_saved_bias
 from trainer.spec import ModelSpec
 from trainer.text.codec import Tokenizer
@@ -126,6 +127,7 @@ def load_reward_model(
     if adapter.levels:
         set_levels(model.config, adapter.levels)
     model.config.score_bias, model.config.score_scale = adapter.score_bias, adapter.score_scale
+    mark_steps(model.config, adapter.step_delimiter)
     return with_bias(model, adapter.weights[BIAS]) if BIAS in adapter.weights else model
 
 

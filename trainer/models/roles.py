@@ -20,6 +20,7 @@ from trainer.models.adapters import Adapter
 from trainer.models.backbone import Backbone
 from trainer.models.heads import Model
 from trainer.models.members import levels_of, members_of, set_levels
+from trainer.models.step_scores import mark_steps, step_delimiter_of
 from trainer.models.value_units import BIAS
 
 _HEAD = ("score.weight", BIAS)
@@ -89,7 +90,11 @@ class Role(nn.Module):
         weights: dict[str, Tensor] = dict(self._weights())
         config = self.config
         adapter = Adapter(
-            weights, getattr(config, "score_bias", 0.0), getattr(config, "score_scale", 1.0), tuple(levels_of(config))
+            weights,
+            getattr(config, "score_bias", 0.0),
+            getattr(config, "score_scale", 1.0),
+            tuple(levels_of(config)),
+            None if self.score is None else step_delimiter_of(config),
         )
         adapters.write(Path(folder), adapter, self.backbone.lora_config(), self.backbone.source)
         if self.score is None and self.generation_config is not None:
@@ -119,6 +124,7 @@ class Role(nn.Module):
             own[name].copy_(adapter.weights[name])
         if self.score is not None and with_head:
             self.config.score_bias, self.config.score_scale = adapter.score_bias, adapter.score_scale
+            mark_steps(self.config, adapter.step_delimiter)
             if adapter.levels:
                 set_levels(self.config, adapter.levels)
             if BIAS in adapter.weights:

@@ -212,6 +212,16 @@ def member_scores(reward_model: nn.Module, batch: Batch) -> Tensor:
     return _at_the_end(reward_model, batch, member_heads)
 
 
+def scores_at(reward_model: nn.Module, batch: Batch, places: Sequence[Sequence[int]]) -> Tensor:
+    """Score at the tokens `places` of each completion, counted from 0, (N,) fp32, row after row. Each row has one or more."""
+    width = max(map(len, places))
+    filled = [[*own, *[own[-1]] * (width - len(own))] for own in places]
+    positions_BX = batch.prompt_lengths_B[:, None] + on_device(filled, batch.input_ids_BT.device)
+    counted = [row * width + at for row, own in enumerate(places) for at in range(len(own))]
+    places_N = on_device(counted, batch.input_ids_BT.device)
+    return inside(reward_model, lambda model: scalar_head(model, _hidden_at(model, batch, positions_BX, places_N)))
+
+
 def _at_the_end(reward_model: nn.Module, batch: Batch, head: Callable[[nn.Module, Tensor], Tensor]) -> Tensor:
     """`head` of the last hidden state of each sequence."""
     everyone = torch.arange(len(batch), device=batch.input_ids_BT.device)
@@ -251,7 +261,7 @@ def _places(mask_BX: Tensor, count: int) -> Tensor:
     return torch.nonzero_static(mask_BX.flatten(), size=count).squeeze(1)
 
 
-def on_device(numbers: Sequence[int], device: torch.device) -> Tensor:
+def on_device(numbers: Sequence[int] | Sequence[Sequence[int]], device: torch.device) -> Tensor:
     """The numbers as a tensor on the device. The copy is asynchronous, so the host does not wait for earlier work."""
     return torch.tensor(numbers, dtype=torch.long).to(device, non_blocking=True)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from data.errors import UnreadableRows
 from data.parse import read_row
-from data.rows import comparisons, demonstration, prompt_row, text, thumb
+from data.rows import comparisons, demonstration, prompt_row, solution, text, thumb
 from trainer.preflight.report import Finding
 from trainer.spec import DataSpec
 
@@ -16,6 +16,7 @@ _SHOWN = 20
 _PARSERS: dict[str, Callable[[dict[str, Any], int], object]] = {
     "preferences": comparisons,
     "thumbs": lambda row, _: thumb(row),
+    "steps": lambda row, _: solution(row),
     "sft": lambda row, _: demonstration(row),
     "prompts": lambda row, _: prompt_row(row),
     "evaluation_prompts": lambda row, _: prompt_row(row),

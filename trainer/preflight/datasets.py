@@ -9,8 +9,6 @@ from trainer.preflight.workload import Sizes, mean
 from trainer.run_data import Data
 from trainer.spec import JobSpec, KTOSpec
 from trainer.stages.tokenize import (
-    LONG_COMPLETION,
-    LONG_PROMPT,
     SAME_SIDES,
     TOO_SHORT,
     TokenizedData,
@@ -23,6 +21,7 @@ from trainer.stages.tokenize import (
     without_margins,
     without_roles,
 )
+from trainer.stages.tokenized_rows import LONG_COMPLETION, LONG_PROMPT, ONLY_NEUTRAL, SPLIT_STEP
 from trainer.text.codec import Codec
 
 _FIXES = {
@@ -30,11 +29,14 @@ _FIXES = {
     LONG_COMPLETION: "Raise `data.max_completion_tokens`.",
     SAME_SIDES: "Bring pairs whose sides differ.",
     TOO_SHORT: "Remove them.",
+    SPLIT_STEP: "Set `reward_model.step_delimiter` to a text that no step holds, such as two line breaks.",
+    ONLY_NEUTRAL: 'Set `reward_model.neutral` to "good" or "bad".',
 }
 _POINTERS = {
     "demonstrations": "sft",
     "pairs": "preferences",
     "thumbs": "thumbs",
+    "solutions": "steps",
     "prompts": "prompts",
     "texts": "pretraining",
 }
@@ -77,6 +79,16 @@ def describe(loaded: Data, sizes: Sizes) -> list[DatasetReport]:
             held_out=len(sizes.encoded.held_out_verdicts),
             left_out=sizes.encoded.left_out["thumbs"],
             lengths=_lengths(prompt=[t.prompt for t in sizes.thumbs], completion=[t.completion for t in sizes.thumbs]),
+        ),
+        DatasetReport(
+            name="solutions",
+            rows=len(loaded.solutions.train) + len(loaded.solutions.held_out),
+            train=len(sizes.solutions),
+            held_out=len(sizes.encoded.held_out_solutions),
+            left_out=sizes.encoded.left_out["solutions"],
+            lengths=_lengths(
+                prompt=[s.prompt for s in sizes.solutions], completion=[s.completion for s in sizes.solutions]
+            ),
         ),
         DatasetReport(
             name="prompts",
@@ -148,6 +160,7 @@ def nothing_left(spec: JobSpec, encoded: TokenizedData) -> Iterator[Finding]:
         ("sft" in stages or centred, encoded.references, "demonstration with its EOS", "sft", "Raise `data.max_completion_tokens`."),
         (learns_from(spec, "comparisons"), encoded.pairs, "pair", "preferences", pair_fix),
         (learns_from(spec, "thumbs"), encoded.verdicts, "thumb", "thumbs", f"{prompt_knob} Or raise `data.max_completion_tokens`."),
+        (learns_from(spec, "solutions"), encoded.solutions, "solution", "steps", f"{prompt_knob} Or raise `data.max_completion_tokens`."),
         ("ppo" in stages, encoded.prompts, "prompt", "prompts", prompt_knob),
         (stages & {"ppo", "evaluation"}, encoded.held_out_prompts, "held-out prompt", "prompts", prompt_knob),
         ("ppo" in stages and spec.ppo.ptx is not None, encoded.texts, "pretraining text of two tokens", "pretraining", None),
@@ -157,6 +170,10 @@ def nothing_left(spec: JobSpec, encoded: TokenizedData) -> Iterator[Finding]:
             yield _finding(
                 "error", "nothing_left", f"#/data/{pointer}", f"No {what} is left after tokenising{why}.", fix
             )
+    if learns_from(spec, "solutions") and len({good for one in encoded.solutions for good in one.good}) == 1:
+        label = "good" if encoded.solutions[0].good[0] else "bad"
+        detail = f"Every step that is trained on is {label}: a model cannot learn the difference."
+        yield _finding("error", "one_step_label_only", "#/data/steps", detail, "Bring steps with both labels.")
 
 
 def _left_out(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
@@ -288,10 +305,10 @@ def _held_out(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
 
 def _batches(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
     """A warning for each batch size that is larger than its data."""
-    rewarded = len(sizes.thumbs) if spec.reward_model.loss == "pointwise" else sizes.rankings
+    rewarded = {"pairwise": sizes.rankings, "pointwise": len(sizes.thumbs), "stepwise": len(sizes.solutions)}
     for stage, batch, count in (
         ("sft", spec.sft.batch_size, len(sizes.examples)),
-        ("reward_model", spec.reward_model.batch_size, rewarded),
+        ("reward_model", spec.reward_model.batch_size, rewarded[spec.reward_model.loss]),
         ("dpo", spec.dpo.batch_size, len(sizes.pairs)),
         ("kto", spec.kto.batch_size, len(sizes.thumbs)),
     ):
@@ -340,6 +357,14 @@ def _prompts(spec: JobSpec, loaded: Data) -> Iterator[Finding]:
 
 
 def _end_of_sequence(spec: JobSpec, codec: Codec, sizes: Sizes) -> Iterator[Finding]:
+    if "reward_model" in spec.stages and spec.reward_model.loss == "stepwise" and sizes.solutions:
+        steps = sum(len(one.ends) for one in sizes.encoded.solutions)
+        detail = (
+            f"The {len(sizes.solutions)} solutions have {steps} labelled steps. The reward model reads each at the token that "
+            f"completes {spec.reward_model.step_delimiter!r} behind it, the last one at the EOS (token {codec.eos_id})."
+        )
+        yield _finding("info", "steps_seen", "#/reward_model", detail)
+        return
     pointwise = spec.reward_model.loss == "pointwise"
     count = len(sizes.thumbs) if pointwise else len(sizes.pairs)
     if "reward_model" in spec.stages and count:

@@ -186,6 +186,8 @@ def _longest(spec: JobSpec, encoded: TokenizedData) -> Iterator[tuple[str, str, 
         yield completions, "The longest preference pair", encoded.longest_side(), both
     if learns_from(spec, "thumbs"):
         yield completions, "The longest completion with a thumb", encoded.longest_thumb(), both
+    if learns_from(spec, "solutions"):
+        yield completions, "The longest solution with labelled steps", encoded.longest_solution(), both
     if "kto" in stages:
         what = "The longest prompt and completion of `data.thumbs`, which KTO pairs for its reference point,"
         yield completions, what, encoded.longest_thumb(mismatched=True), both

@@ -60,7 +60,7 @@ class Lengths(_Part):
 class DatasetReport(_Part):
     """One dataset as the run would use it."""
 
-    name: Literal["demonstrations", "pairs", "thumbs", "prompts", "texts"]
+    name: Literal["demonstrations", "pairs", "thumbs", "solutions", "prompts", "texts"]
     """The role of its rows in the run."""
     rows: int
     """Rows read."""

@@ -62,6 +62,11 @@ class Sizes:
         return [ExampleTokens(len(verdict.prompt), len(verdict.completion), True) for verdict in self.encoded.verdicts]
 
     @cached_property
+    def solutions(self) -> list[ExampleTokens]:
+        """The solutions with labelled steps for training."""
+        return [ExampleTokens(len(one.prompt), len(one.completion), True) for one in self.encoded.solutions]
+
+    @cached_property
     def texts(self) -> list[int]:
         """Lengths of the pretraining texts."""
         return [len(ids) for ids in self.encoded.texts]
@@ -81,7 +86,7 @@ def plan(spec: JobSpec, sizes: Sizes) -> list[StageEstimate]:
         "sft": lambda: _sft(spec.sft, sizes),
         "reward_model": lambda: _reward_model(spec.reward_model, sizes),
         "dpo": lambda: _on_pairs("dpo", spec.dpo, len(sizes.pairs), sizes),
-        "kto": lambda: _on_thumbs("kto", spec.kto, sizes),
+        "kto": lambda: _on_single("kto", spec.kto, sizes.thumbs),
         "ppo": lambda: _ppo(spec, sizes),
         "evaluation": lambda: _evaluation(spec, sizes),
     }
@@ -112,14 +117,16 @@ def _on_pairs(stage: StageName, spec: RewardModelSpec | DPOSpec, count: int, siz
 
 def _reward_model(spec: RewardModelSpec, sizes: Sizes) -> StageEstimate:
     if spec.loss == "pointwise":
-        return _on_thumbs("reward_model", spec, sizes)
+        return _on_single("reward_model", spec, sizes.thumbs)
+    if spec.loss == "stepwise":
+        return _on_single("reward_model", spec, sizes.solutions)
     return _on_pairs("reward_model", spec, sizes.rankings, sizes)
 
 
-def _on_thumbs(stage: StageName, spec: RewardModelSpec | KTOSpec, sizes: Sizes) -> StageEstimate:
-    """KTO's mismatched pairs are not counted, because they have no gradient."""
-    tokens = spec.epochs * sum(thumb.prompt + thumb.completion for thumb in sizes.thumbs)
-    steps = total_steps(len(sizes.thumbs), spec)
+def _on_single(stage: StageName, spec: RewardModelSpec | KTOSpec, rows: Sequence[ExampleTokens]) -> StageEstimate:
+    """A stage that learns from one completion at a time. KTO's mismatched pairs are not counted, because they have no gradient."""
+    tokens = spec.epochs * sum(row.prompt + row.completion for row in rows)
+    steps = total_steps(len(rows), spec)
     return StageEstimate(stage=stage, steps=steps, optimizer_steps=steps, tokens=tokens)
 
 

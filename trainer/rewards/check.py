@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from data.rows import Prompt
 from data.splits import prompt_text
 from trainer.errors import DataError, ModelError
-from trainer.models import load_config, load_tokenizer
+from trainer.models import adapters, load_config, load_tokenizer
 from trainer.models.adapters import is_adapter
 from trainer.models.members import members_of
+from trainer.models.step_scores import step_delimiter_of
 from trainer.rewards.base import RewardContext
-from trainer.rewards.models import check_same_tokens, label_number, refuse_combination
+from trainer.rewards.models import check_same_tokens, check_steps, label_number, refuse_combination
 from trainer.rewards.numeric import final_number
 from trainer.spec import ClassifierReward, ModelReward
 
@@ -60,6 +62,10 @@ def check_reward_model(spec: ModelReward, context: RewardContext) -> None:
     The same for a member of an ensemble with another tokenizer than the policy, and for a combination of one score.
     """
     configs = [_check_gives_scores(path) for path in spec.paths]
+    for path, config in zip(spec.paths, configs, strict=True):
+        adapter = is_adapter(path)
+        learnt = adapters.step_delimiter_of(Path(path)) if adapter else step_delimiter_of(config)
+        check_steps(path, learnt, 1 if adapter else members_of(config), spec)
     check_same_tokens(spec, context.codec)
     if spec.path is not None and not is_adapter(spec.path) and members_of(configs[0]) == 1:
         refuse_combination(spec)

@@ -1,6 +1,10 @@
-"""Rewards by models: a trained reward model, on token ids or on text, and any sequence classifier."""
+"""Rewards by models: a trained reward model, on token ids or on text, and any sequence classifier.
+
+A stepwise reward model scores each step of a response at the token that ends it (trainer/stages/reward_model/stepwise.py).
+"""
 
 import json
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,10 +21,12 @@ from trainer.models import Model, compute_in, load_classifier, load_reward_model
 from trainer.models.attention import pack_as
 from trainer.models.heads import store_as_computed
 from trainer.models.members import members_of
-from trainer.models.sequences import Batch, member_scores, sequence_scores
+from trainer.models.sequences import Batch, member_scores, scores_at, sequence_scores
+from trainer.models.step_scores import step_delimiter_of
 from trainer.optim.micro_batches import AtOnce, limits
-from trainer.rewards.base import Reward, RewardContext, RewardInput
+from trainer.rewards.base import Reward, RewardContext, RewardInput, RewardOutcome
 from trainer.rewards.ensemble import Ensemble
+from trainer.rewards.steps import all_steps, placed, steps_in
 from trainer.spec import ClassifierReward, ModelReward
 from trainer.text.codec import Codec, Tokenizer, embedding_rows
 
@@ -31,18 +37,23 @@ def build_model(spec: ModelReward, context: RewardContext) -> Reward:
         if context.own_model is None:
             raise ModelError("This run trains no reward model. Set the `path` of one.")
         own = TokenScorer(context.own_model, context.codec.pad_id, context.at_once)
+        if spec.step_delimiter is not None:
+            return StepScorer(own, context.codec, spec.step_delimiter, spec)
         return own if members_of(context.own_model.config) == 1 else Ensemble([own], spec)
     check_same_tokens(spec, context.codec)
-    scorers = [_scorer_at(path, context) for path in spec.paths]
+    scorers = [_scorer_at(path, spec, context) for path in spec.paths]
+    if spec.step_delimiter is not None:
+        return StepScorer(scorers[0], context.codec, spec.step_delimiter, spec)
     if len(scorers) == 1 and scorers[0].members == 1:
         refuse_combination(spec)
         return scorers[0]
     return Ensemble(scorers, spec)
 
 
-def _scorer_at(path: str, context: RewardContext) -> "TokenScorer | TextScorer":
+def _scorer_at(path: str, spec: ModelReward, context: RewardContext) -> "TokenScorer | TextScorer":
     tokenizer = load_tokenizer(path)
     model = store_as_computed(load_reward_model(path).requires_grad_(False), context.dtype)
+    check_steps(path, step_delimiter_of(model.config), members_of(model.config), spec)
     model = compute_in(place_frozen(model, context.device, context.offload), context.dtype)
     pack_as(model, context.packing)
     check_vocabulary(path, model, tokenizer)
@@ -66,6 +77,30 @@ def check_same_tokens(spec: ModelReward, codec: Codec) -> None:
                 f"{member.path} has another tokenizer or chat template than the policy. The members of an ensemble must read the "
                 "same tokens: leave it out, or name it as a reward of its own."
             )
+
+
+def check_steps(path: str, learnt: str | None, members: int, spec: ModelReward) -> None:
+    """Raise ModelError where the reward would read the model at `path` elsewhere than where it learnt to score.
+
+    `learnt`: the delimiter of the steps that it learnt to score, None for whole responses.
+    """
+    asked = spec.step_delimiter
+    if asked is not None and members > 1:
+        raise ModelError(
+            f"{path} is an ensemble of {members} members, which scores whole responses. Leave out `step_delimiter`."
+        )
+    if asked is not None and learnt is None:
+        raise ModelError(
+            f"{path} was trained to score whole responses: its value at the end of a step means nothing. Leave out "
+            '`step_delimiter`, or train one with `reward_model.loss` = "stepwise". (That of another trainer, with the score of a '
+            "step at the token that ends it, needs `step_delimiter` in its config.json.)"
+        )
+    if asked is None and learnt is not None:
+        raise ModelError(
+            f"{path} was trained to score the steps of a response, not the whole one: set `step_delimiter` to {learnt!r}."
+        )
+    if asked != learnt:
+        raise ModelError(f"{path} learnt to score steps that end at {learnt!r}, and `step_delimiter` is {asked!r}.")
 
 
 def refuse_combination(spec: ModelReward) -> None:
@@ -104,6 +139,26 @@ class TokenScorer:
         return self._scores(prompts, responses, member_scores)
 
     @torch.no_grad()
+    def scores_at_of_ids(
+        self, prompts: Sequence[list[int]], responses: Sequence[list[int]], places: Sequence[Sequence[int]]
+    ) -> list[list[float]]:
+        """Scores of each response at these of its tokens, of which it may have none. Raises RewardError as `score_ids`."""
+        scores: list[list[float]] = [[] for _ in responses]
+        some = [row for row, own in enumerate(places) if own]
+        with present(self.model):
+            if not some:
+                return scores
+            check_context(max(len(prompts[row]) + len(responses[row]) for row in some), self.model)
+            batch = Batch.from_ids([prompts[row] for row in some], [responses[row] for row in some], self.pad_id)
+            batch = batch.to(self.model.device)
+            for part in limits(self.batch_size).split(batch.lengths):
+                own = [places[some[index]] for index in part]
+                found = iter(scores_at(self.model, batch.select(part), own).tolist())
+                for index in part:
+                    scores[some[index]] = [next(found) for _ in places[some[index]]]
+        return scores
+
+    @torch.no_grad()
     def _scores(
         self,
         prompts: Sequence[list[int]],
@@ -137,26 +192,62 @@ class TextScorer:
     codec: Codec
 
     def score(self, answers: Sequence[RewardInput]) -> list[float]:
-        return self.scorer.score_ids([self._prompt(a) for a in answers], [self._response(a) for a in answers])
+        return self.scorer.score_ids([self.prompt(a) for a in answers], [self.response(a) for a in answers])
 
     @property
     def members(self) -> int:
         return self.scorer.members
 
     def member_scores(self, answers: Sequence[RewardInput]) -> list[list[float]]:
-        prompts, responses = [self._prompt(a) for a in answers], [self._response(a) for a in answers]
+        prompts, responses = [self.prompt(a) for a in answers], [self.response(a) for a in answers]
         return self.scorer.member_scores_of_ids(prompts, responses)
 
-    def _prompt(self, answer: RewardInput) -> list[int]:
+    def prompt(self, answer: RewardInput) -> list[int]:
         ids = self.codec.prompt(answer.prompt)
         if ids is None:
             raise RewardError("Its tokenizer returns no token for the prompt.")
         return ids
 
-    def _response(self, answer: RewardInput) -> list[int]:
+    def response(self, answer: RewardInput) -> list[int]:
         """Ends with an EOS only if the response is finished."""
         ids, _ = self.codec.completion(answer.text)
         return ids if answer.finished else ids[:-1]
+
+
+@dataclass(frozen=True)
+class StepScorer:
+    """Scores each step of a response at the token that ends it, by a stepwise reward model (a process reward)."""
+
+    scorer: TokenScorer | TextScorer
+    codec: Codec
+    """The policy's codec, by whose tokens PPO places the rewards."""
+    delimiter: str
+    spec: ModelReward
+
+    def score(self, answers: Sequence[RewardInput]) -> list[RewardOutcome]:
+        """For each answer one number per token: the rewards of its steps on their last tokens, else 0."""
+        if isinstance(self.scorer, TextScorer):
+            scorer, codec = self.scorer.scorer, self.scorer.codec
+            prompts = [self.scorer.prompt(answer) for answer in answers]
+            responses = [self.scorer.response(answer) for answer in answers]
+        else:
+            scorer, codec = self.scorer, self.codec
+            prompts, responses = [a.prompt_ids for a in answers], [a.scored_ids for a in answers]
+        read = [
+            steps_in(ids, answer.text, self.delimiter, codec).last_tokens
+            for ids, answer in zip(responses, answers, strict=True)
+        ]
+        scores = scorer.scores_at_of_ids(prompts, responses, read)
+        rewards = [[step_reward(score, self.spec.step_output) for score in own] for own in scores]
+        return placed(rewards, answers, all_steps(answers, self.delimiter, self.codec))
+
+
+def step_reward(score: float, output: str) -> float:
+    """The reward of a step from its log odds r: σ(r), log σ(r) = min(r, 0) − log(1 + e^−|r|), or r itself."""
+    if output == "logit":
+        return score
+    log_probability = min(score, 0.0) - math.log1p(math.exp(-abs(score)))
+    return log_probability if output == "log_probability" else math.exp(log_probability)
 
 
 def same_tokenizer(one: Tokenizer, other: Tokenizer) -> bool:

@@ -44,11 +44,15 @@ class Steps:
 
 def steps_of(answer: RewardInput, delimiter: str, codec: Codec) -> Steps:
     """The steps of a response, in order. A delimiter belongs to the step before it."""
+    return steps_in(answer.response_ids, answer.text, delimiter, codec)
+
+
+def steps_in(ids: list[int], said: str, delimiter: str, codec: Codec) -> Steps:
+    """The same of the tokens of a response, whose text without a stop is `said`."""
     special = set(codec.tokenizer.all_special_ids)
-    ids = answer.response_ids
     pieces = ["" if token in special else text for token, text in zip(ids, codec.token_texts(ids), strict=True)]
     whole = "".join(pieces)
-    text = answer.text if whole.startswith(answer.text) else whole  # without a stop string
+    text = said if whole.startswith(said) else whole  # without a stop string
     texts, ends, begin = list[str](), list[int](), 0
     for part in text.split(delimiter):
         begin += len(part) + len(delimiter)

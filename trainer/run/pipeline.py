@@ -34,7 +34,7 @@ from trainer.spec.stages import total_steps
 from trainer.stages import dpo, evaluation, kto, sft
 from trainer.stages.evaluation import HeldOut
 from trainer.stages.model_factory import EvaluatedModels, ModelFactory
-from trainer.stages.reward_model.train import train_on_pairs, train_on_thumbs
+from trainer.stages.reward_model.train import train_on_pairs, train_on_steps, train_on_thumbs
 from trainer.stages.tokenize import TokenizedData, log_data_warnings, new_tokenizer, tokenize_data
 from trainer.stages.tokenized_rows import rankings
 from trainer.text.codec import Codec, Tokenizer
@@ -118,6 +118,8 @@ def _reward_model(job: RunContext) -> None:
     shared = (job.session, spec, scorer, job.codec)
     if spec.loss == "pointwise":
         train_on_thumbs(*shared, encoded.verdicts, encoded.held_out_verdicts, encoded.references)
+    elif spec.loss == "stepwise":
+        train_on_steps(*shared, encoded.solutions, encoded.held_out_solutions)
     else:
         with _halves(job) as pair:
             train_on_pairs(*shared, encoded.pairs, encoded.held_out_pairs, encoded.references, pair)
@@ -241,8 +243,11 @@ def _next_stage(session: Session) -> StageName | None:
 def _announce(job: RunContext) -> None:
     """Emit the plan of the run, and the step that it resumes after."""
     session, spec, encoded = job.session, job.session.spec, job.encoded
-    pointwise = spec.reward_model.loss == "pointwise"
-    rewarded = len(encoded.verdicts) if pointwise else len(rankings(encoded.pairs))
+    rewarded = {
+        "pairwise": len(rankings(encoded.pairs)),
+        "pointwise": len(encoded.verdicts),
+        "stepwise": len(encoded.solutions),
+    }[spec.reward_model.loss]
     totals: dict[StageName, int] = {
         "sft": total_steps(len(encoded.examples), spec.sft),
         "reward_model": total_steps(rewarded, spec.reward_model),

@@ -17,10 +17,12 @@ class DataSpec(Section):
     """Preference pairs, or rankings of several completions: they train the reward model, and DPO."""
     thumbs: Annotated[Path | None, Dataset("thumbs")] = None
     """Single completions with a thumb up or down: they train KTO, and the reward model where `reward_model.loss` is `pointwise`."""
+    steps: Annotated[Path | None, Dataset("steps")] = None
+    """Solutions with a label for each step: they train the reward model where `reward_model.loss` is `stepwise`."""
     sft: Annotated[Path | None, Dataset("sft")] = None
     """Prompt and completion pairs for SFT. Left out: the preferred completions of `preferences`, else the completions of `thumbs` with a thumb up."""
     prompts: Annotated[Path | None, Dataset("prompts"), _PROMPTS] = None
-    """Prompts for PPO and evaluation, each with an `answer` where a reward checks one. A repeated row counts twice. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`, each once."""
+    """Prompts for PPO and evaluation, each with an `answer` where a reward checks one. A repeated row counts twice. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`, else of `steps`, each once."""
     evaluation_prompts: Annotated[Path | None, Dataset("prompts"), MID_PPO] = None
     """Prompts for PPO's evaluations and the evaluation stage, in place of those held out of `prompts` by their hash. No stage trains on a row with one of these prompts. Left out: held-out `prompts`."""
     pretraining: Annotated[Path | None, Dataset("pretraining"), MID_PPO] = None
@@ -30,7 +32,7 @@ class DataSpec(Section):
     max_prompt_tokens: PositiveInt = 512
     """Longer prompts are left out, and counted in the run's log."""
     max_completion_tokens: PositiveInt = 512
-    """Longer completions are cut in SFT, without an EOS at the cut. The reward model, DPO and KTO leave out pairs with a longer side and thumbs on a longer completion."""
+    """Longer completions are cut in SFT, without an EOS at the cut. The reward model, DPO and KTO leave out pairs with a longer side, and thumbs and labelled steps of a longer completion."""
     chat_template: Literal["auto", "none"] = "auto"
     """`auto` applies the tokenizer's chat template where it has one; `none` joins prompt and completion as they stand."""
 

@@ -247,9 +247,13 @@ class JobSpec(Section):
 
     @model_validator(mode="after")
     def _stages_have_their_data(self) -> "JobSpec":
-        data, pointwise = self.data, self.reward_model.loss == "pointwise"
-        if "reward_model" in self.stages and not pointwise and data.preferences is None:
+        data, loss = self.data, self.reward_model.loss
+        pointwise = loss == "pointwise"
+        if "reward_model" in self.stages and loss == "stepwise" and data.steps is None:
+            raise ValueError('`reward_model.loss` = "stepwise" needs `data.steps`')
+        if "reward_model" in self.stages and loss == "pairwise" and data.preferences is None:
             instead = '; `data.thumbs` needs `reward_model.loss` = "pointwise"' if data.thumbs else ""
+            instead = '; `data.steps` needs `reward_model.loss` = "stepwise"' if data.steps else instead
             raise ValueError(f"`stages` names 'reward_model': it needs `data.preferences`{instead}")
         if "reward_model" in self.stages and pointwise and data.thumbs is None:
             raise ValueError('`reward_model.loss` = "pointwise" needs `data.thumbs`')
@@ -261,8 +265,8 @@ class JobSpec(Section):
             raise ValueError("`stages` names 'sft': it needs `data.sft`, `data.preferences` or `data.thumbs`")
         if self.stages == ("evaluation",) and data.evaluation_prompts:
             return self
-        if not (data.preferences or data.sft or data.prompts or data.thumbs):
-            raise ValueError("`data` needs `prompts`, or `preferences`, `sft` or `thumbs` to take them from")
+        if not (data.preferences or data.sft or data.prompts or data.thumbs or data.steps):
+            raise ValueError("`data` needs `prompts`, or `preferences`, `sft`, `thumbs` or `steps` to take them from")
         if ("ppo" in self.stages and self.ppo.ptx is not None) != (self.data.pretraining is not None):
             raise ValueError("`data.pretraining` and `ppo.ptx` belong together: one is given without the other")
         return self
@@ -294,6 +298,29 @@ class JobSpec(Section):
             raise ValueError('`ppo.online` refits the reward model on pairs: it needs `reward_model.loss` = "pairwise"')
         if self.ppo.online is not None and self.ppo.online.label_by is None and self.evaluation.judge is None:
             raise ValueError("`ppo.online` needs a preference source: `label_by`, or `evaluation.judge`")
+        return self
+
+    @model_validator(mode="after")
+    def _own_reward_model_scores_as_it_learnt(self) -> "JobSpec":
+        if "reward_model" not in self.stages:
+            return self
+        stepwise, trained = self.reward_model.loss == "stepwise", self.reward_model.step_delimiter
+        labels = None if self.ppo.online is None else self.ppo.online.label_by
+        for reward in (*self.rewards, self.evaluation.judge, labels):
+            if not isinstance(reward, ModelReward) or not reward.is_trained_in_run:
+                continue
+            if not stepwise and reward.step_delimiter is not None:
+                raise ValueError(
+                    f'`step_delimiter` on the reward model of this run, which `reward_model.loss` = "{self.reward_model.loss}" '
+                    'trains to score whole responses: its value at a step means nothing. Train it with "stepwise", or leave '
+                    "`step_delimiter` out"
+                )
+            if stepwise and reward.step_delimiter != trained:
+                named = "has none" if reward.step_delimiter is None else f"has {reward.step_delimiter!r}"
+                raise ValueError(
+                    f'`reward_model.loss` = "stepwise" trains a reward model that is read at the ends of steps, at {trained!r}, and '
+                    f"the reward {named}: set `step_delimiter` of the reward to that of `reward_model`"
+                )
         return self
 
     @model_validator(mode="after")
@@ -370,7 +397,8 @@ class JobSpec(Section):
         """The rewards of the run: those named, else the reward model that it trains, else none."""
         if self.rewards or "reward_model" not in self.stages:
             return self.rewards
-        return (ModelReward(),)
+        stepwise = self.reward_model.loss == "stepwise"
+        return (ModelReward(step_delimiter=self.reward_model.step_delimiter if stepwise else None),)
 
     @property
     def own_reward_model(self) -> bool:

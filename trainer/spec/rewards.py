@@ -61,8 +61,8 @@ class StepwiseReward(FallibleReward):
     """Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole."""
 
 
-class ModelReward(FallibleReward):
-    """A trained reward model, read at the EOS, or an ensemble of them: the members of one model, or several models."""
+class ModelReward(StepwiseReward):
+    """A trained reward model, read at the EOS, or with `step_delimiter` at the end of each step, or an ensemble of them: the members of one model, or several models."""
 
     type: Literal["model"] = "model"
     """Which reward this is."""
@@ -75,6 +75,8 @@ class ModelReward(FallibleReward):
     """How the scores rₘ of an ensemble become one, with s their population standard deviation. `mean_minus_std`: r̄ − penalty·s. `mean_minus_variance`: r̄ − penalty·s² (UWO of Coste et al. 2023). `worst`: min rₘ (their WCO). `mean`: r̄."""
     penalty: NonNegative = 1.0
     """Weight of the disagreement of an ensemble, which grows where the policy leaves the data of the reward models."""
+    step_output: Literal["probability", "log_probability", "logit"] = "probability"
+    """The reward of a step, with `step_delimiter`, from the score r of a stepwise reward model. `probability`: σ(r), that the step is good; more steps earn more. `log_probability`: log σ(r), whose sum over the steps is the log of the probability that all are good (Lightman et al. 2023, §2.6). `logit`: r itself, negative for a bad step."""
 
     @model_validator(mode="after")
     def _names_one_ensemble(self) -> "ModelReward":
@@ -83,6 +85,15 @@ class ModelReward(FallibleReward):
             raise ValueError("give either `path` or `members`, not both")
         if self.members and len(set(paths)) < max(2, len(paths)):
             raise ValueError("`members` needs two or more different reward models: equal ones never disagree")
+        if self.step_delimiter is None:
+            self.refuse_idle(["step_output"], "without `step_delimiter`: the response has one score")
+        elif self.members:
+            raise ValueError(
+                "`members` with `step_delimiter`: the disagreement of an ensemble is defined for one score of a response, not for "
+                "each step. Name each model as a reward of its own"
+            )
+        else:
+            self.refuse_idle_combination("with `step_delimiter`, which takes one reward model")
         if self.combine in ("worst", "mean"):
             self.refuse_idle(["penalty"], f'with `combine` = "{self.combine}"')
         return self

@@ -1,7 +1,7 @@
 """The gradient stages beside PPO, and the evaluation."""
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -80,14 +80,19 @@ class SFTSpec(RowsSpec):
     """Assistant turns of a conversation that SFT learns. `last`: the last one. `all`: each one as an example of its own, whose prompt is rendered by the chat template at that turn."""
 
 
-RewardModelLoss = Literal["pairwise", "pointwise"]
+RewardModelLoss = Literal["pairwise", "pointwise", "stepwise"]
 
 
 class RewardModelSpec(RowsSpec):
-    """Reward model: a scalar head on the SFT model, score taken at the EOS token."""
+    """Reward model: a scalar head on the SFT model, score taken at the EOS token, or at the end of each step."""
 
     loss: Annotated[RewardModelLoss, BETWEEN_STAGES] = "pairwise"
-    """`pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss selects the dataset that the reward model learns from. If a job names both, only the other stages use the other one."""
+    """`pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. `stepwise`: binary cross-entropy on the label of each step of `data.steps`, with r at the last token of the step. That is a process reward model (Lightman et al. 2023). The loss selects the dataset that the reward model learns from. If a job names several, only the other stages use the others."""
+
+    step_delimiter: Annotated[str, Field(min_length=1, max_length=40), BETWEEN_STAGES] = "\n"
+    """Stepwise only: the text between two steps, such as a line break. A step ends with the token that completes the delimiter behind it, the last one with the EOS. Solutions with a delimiter inside a step are left out. A reward of this model has the same `step_delimiter`."""
+    neutral: Annotated[Literal["good", "bad", "skip"], BETWEEN_STAGES] = "good"
+    """Stepwise only: the label of neutral steps in training. `good` and `bad` take them for those (Lightman et al. 2023 evaluate both, and take them for good); `skip` leaves them without a loss."""
 
     path: Annotated[Path | None, BETWEEN_STAGES, Names("reward_model")] = None
     """A reward model to go on training. Left out: the SFT model with a fresh scalar head."""
@@ -96,15 +101,41 @@ class RewardModelSpec(RowsSpec):
     member_share: Annotated[float, Field(gt=0, le=1), BETWEEN_STAGES] = 1.0
     """Share of the pairs or thumbs that each member learns from, drawn for each row and member (bootstrapped heads; Osband et al. 2016). Members that learn from different rows disagree more off the data. 1: all learn from all rows."""
     epochs: Epochs = 1
-    """Passes over the pairs or thumbs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022)."""
+    """Passes over the pairs, thumbs or solutions. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022)."""
     batch_size: BatchSize = 64
-    """Pairs, or thumbs, per optimizer step. All pairs of one ranking count together as one (Ouyang et al. 2022, §3.5)."""
+    """Pairs, thumbs, or solutions with all of their steps, per optimizer step. All pairs of one ranking count together as one (Ouyang et al. 2022, §3.5)."""
     margin: Annotated[bool, BETWEEN_STAGES] = False
     """Ask for r(preferred) − r(other) ≥ the row's `margin`: −log σ(Δ − margin) (Touvron et al. 2023, eq. 2). Rows without one have margin 0."""
     center_coef: Annotated[NonNegative, BETWEEN_STAGES] = 0.0
     """Weight of (r(a) + r(b))², which keeps scores near 0 (Eisenstein et al. 2023, eq. 2; 0.01 is usual)."""
     normalize: Annotated[Literal["none", "mean", "mean_and_std"], BETWEEN_STAGES, MAIN] = "mean"
-    """Scale of the SFT reference answers' scores after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or unchanged. The scores of a pointwise reward model are log odds of a thumb up only with `none`."""
+    """Scale of the SFT reference answers' scores after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or unchanged. The scores of a pointwise reward model are log odds of a thumb up only with `none`. Those of a stepwise one are always `none`: σ of a score is the probability that the step is good."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _steps_keep_their_log_odds(cls, value: Any) -> Any:
+        """Without a value, `normalize` of a stepwise reward model is "none"."""
+        if isinstance(value, dict) and value.get("loss") == "stepwise" and "normalize" not in value:
+            return value | {"normalize": "none"}
+        return value
+
+    @model_validator(mode="after")
+    def _steps_are_scored_by_one_head(self) -> "RewardModelSpec":
+        if self.loss != "stepwise":
+            self.refuse_idle(["step_delimiter", "neutral"], f'with `loss` = "{self.loss}": only "stepwise" reads steps')
+            return self
+        self.refuse_idle(["margin", "center_coef"], 'with `loss` = "stepwise": they are terms of a pair')
+        if self.normalize != "none":
+            raise ValueError(
+                f'`normalize` = "{self.normalize}" with `loss` = "stepwise": a score is the log odds of a good step, and a shift '
+                "would change every probability. Leave it out"
+            )
+        if self.members > 1:
+            raise ValueError(
+                '`members` with `loss` = "stepwise": the disagreement of an ensemble is defined for one score of a response, not '
+                "for each step. Train one reward model"
+            )
+        return self
 
     @model_validator(mode="after")
     def _pairs_have_margins_and_centres(self) -> "RewardModelSpec":

@@ -13,18 +13,20 @@ from trainer import run_data
 from trainer.session.session import Session
 from trainer.spec import JobSpec, TokenizerSpec
 from trainer.stages.tokenized_rows import (
+    LONG_COMPLETION,
+    LONG_PROMPT,
     TokenizedDemonstration,
     TokenizedPair,
+    TokenizedSolution,
     TokenizedThumb,
     tokenize_demonstrations,
     tokenize_pairs,
+    tokenize_solutions,
     tokenize_thumbs,
 )
 from trainer.text.codec import Codec, TokenizedPrompt, Tokenizer, tokenize_prompts, train_tokenizer
 from trainer.text.stops import Stops
 
-LONG_PROMPT = "prompt too long"
-LONG_COMPLETION = "completion too long"
 SAME_SIDES = "same tokens on both sides"
 TOO_SHORT = "fewer than two tokens"
 
@@ -45,6 +47,8 @@ class TokenizedData:
     """Pretraining texts, each ending with its EOS unless it was cut."""
     verdicts: list[TokenizedThumb] = field(default_factory=list)
     held_out_verdicts: list[TokenizedThumb] = field(default_factory=list)
+    solutions: list[TokenizedSolution] = field(default_factory=list)
+    held_out_solutions: list[TokenizedSolution] = field(default_factory=list)
     left_out: dict[str, Counter[str]] = field(default_factory=dict)
     """Numbers of rows that are not used, by dataset and then by reason."""
     cut_completions: int = 0
@@ -70,6 +74,9 @@ class TokenizedData:
             return prompt + max((len(v.completion) for v in verdicts), default=0)
         return max((v.tokens for v in verdicts), default=0)
 
+    def longest_solution(self) -> int:
+        return max((one.tokens for one in (*self.solutions, *self.held_out_solutions)), default=0)
+
 
 def tokenize_data(spec: JobSpec, loaded: run_data.Data, codec: Codec) -> TokenizedData:
     """Encode all data of the run. Raises DataError if the chat template refuses a row."""
@@ -79,6 +86,8 @@ def tokenize_data(spec: JobSpec, loaded: run_data.Data, codec: Codec) -> Tokeniz
     held_out_pairs, odd_held_out_pairs = tokenize_pairs(loaded.comparisons.held_out, codec)
     thumbs, long_thumbs = tokenize_thumbs(loaded.thumbs.train, codec)
     held_out_thumbs, long_held_out_thumbs = tokenize_thumbs(loaded.thumbs.held_out, codec)
+    solutions, odd_solutions = tokenize_solutions(loaded.solutions.train, codec, spec.reward_model)
+    held_out_solutions, odd_held_out = tokenize_solutions(loaded.solutions.held_out, codec, spec.reward_model)
     prompts, long_train = tokenize_prompts(loaded.prompts.train, codec)
     held_out_prompts, long_held_out = tokenize_prompts(loaded.prompts.held_out, codec)
     texts = [codec.text(text, spec.ppo.ptx.max_tokens) for text in loaded.texts] if spec.ppo.ptx else []
@@ -96,10 +105,13 @@ def tokenize_data(spec: JobSpec, loaded: run_data.Data, codec: Codec) -> Tokeniz
         texts=usable_texts,
         verdicts=thumbs,
         held_out_verdicts=held_out_thumbs,
+        solutions=solutions,
+        held_out_solutions=held_out_solutions,
         left_out={
             "demonstrations": Counter({LONG_PROMPT: long_prompts + long_held_out_shown}),
             "pairs": why_left_out(comparisons, codec) if odd_pairs + odd_held_out_pairs else Counter(),
             "thumbs": why_thumbs_left_out(shown_thumbs, codec) if long_thumbs + long_held_out_thumbs else Counter(),
+            "solutions": odd_solutions + odd_held_out,
             "prompts": Counter({LONG_PROMPT: long_train + long_held_out}),
             "texts": Counter({TOO_SHORT: len(texts) - len(usable_texts)}),
         },
@@ -129,7 +141,7 @@ def _log_left_out(session: Session, tokenized: TokenizedData) -> None:
     """Log a warning for each kind of row that a stage of the run uses and that was left out or cut."""
     spec, stages, left_out = session.spec, set(session.spec.stages), tokenized.left_out
     counts = {dataset: sum(reasons.values()) for dataset, reasons in left_out.items()}
-    pairs = ", ".join(f"{count} with {reason}" for reason, count in left_out["pairs"].items())
+    pairs, solutions = (_reasons(left_out[dataset]) for dataset in ("pairs", "solutions"))
     too_long = "longer than `data.max_prompt_tokens`"
     for used, count, what in (
         ("sft" in stages, counts["demonstrations"], f"demonstrations left out: their prompt is {too_long}"),
@@ -140,11 +152,16 @@ def _log_left_out(session: Session, tokenized: TokenizedData) -> None:
             counts["thumbs"],
             f"thumbs left out: their prompt is {too_long}, or their completion longer than `data.max_completion_tokens`",
         ),
+        (learns_from(spec, "solutions"), counts["solutions"], f"solutions left out: {solutions}"),
         (stages & {"ppo", "evaluation"}, counts["prompts"], f"prompts left out: {too_long}"),
         (True, counts["texts"], "pretraining texts left out: they have a single token, so there is none to predict"),
     ):  # fmt: skip
         if used and count:
             session.log(f"{count} {what}.", warning=True)
+
+
+def _reasons(left_out: Counter[str]) -> str:
+    return ", ".join(f"{count} with {reason}" for reason, count in left_out.items())
 
 
 def _log_template(session: Session, codec: Codec) -> None:
@@ -186,7 +203,7 @@ def odd_stops(spec: JobSpec, loaded: run_data.Data, codec: Codec) -> Iterator[st
         )
 
 
-def learns_from(spec: JobSpec, kind: Literal["comparisons", "thumbs"]) -> bool:
+def learns_from(spec: JobSpec, kind: Literal["comparisons", "thumbs", "solutions"]) -> bool:
     """Whether a stage of the run learns from items of this kind."""
     return any(kind in run_data.needs(stage, spec.reward_model.loss) for stage in spec.stages)
 
@@ -251,6 +268,7 @@ def without_roles(spec: JobSpec, loaded: run_data.Data, codec: Codec) -> Iterato
             ({"sft"}, loaded.demonstrations),
             (stages if learns_from(spec, "comparisons") else set(), loaded.comparisons),
             (stages if learns_from(spec, "thumbs") else set(), loaded.thumbs),
+            (stages if learns_from(spec, "solutions") else set(), loaded.solutions),
             ({"ppo", "evaluation"}, loaded.prompts),
         )
         if needed & stages
@@ -267,13 +285,19 @@ def without_roles(spec: JobSpec, loaded: run_data.Data, codec: Codec) -> Iterato
 
 
 def unused(spec: JobSpec) -> Iterator[str]:
-    """A warning about thumbs or preferences of the job from which no stage learns."""
+    """A warning about thumbs, steps or preferences of the job from which no stage learns."""
     data_, trains = spec.data, {"reward_model", "dpo", "kto"} & set(spec.stages)
     if data_.thumbs and data_.preferences and trains and not learns_from(spec, "thumbs"):
         yield (
             "No stage learns from `data.thumbs`: `reward_model.loss` is \"pairwise\", and `stages` has no 'kto'. The reward "
             "model learns from `data.preferences` alone."
         )
+    if data_.steps and trains and not learns_from(spec, "solutions"):
+        loss = spec.reward_model.loss
+        why = f'`reward_model.loss` is "{loss}"' if "reward_model" in trains else "`stages` has no 'reward_model'"
+        yield f'No stage learns from `data.steps`: {why}. Steps train a reward model whose loss is "stepwise".'
+    if data_.steps and data_.preferences and learns_from(spec, "solutions") and not learns_from(spec, "comparisons"):
+        yield "No stage learns from the comparisons of `data.preferences`: the reward model learns from `data.steps`."
     if data_.thumbs and data_.preferences and trains and not learns_from(spec, "comparisons"):
         yield "No stage learns from the comparisons of `data.preferences`: those that train learn from `data.thumbs`."
 

@@ -1,9 +1,12 @@
-"""Rows of data as token ids: demonstrations, pairs, and completions with a thumb, and the grouping of pairs by ranking."""
+"""Rows of data as token ids: demonstrations, pairs, completions with a thumb and labelled steps, and the grouping of pairs by ranking."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from data.rows import Comparison, Demonstration, Thumb
+from data.rows import Comparison, Demonstration, Solution, Thumb
+from trainer.rewards.steps import steps_in
+from trainer.spec import RewardModelSpec
 from trainer.text.codec import Codec
 
 
@@ -52,6 +55,63 @@ def tokenize_thumbs(thumbs: Sequence[Thumb], codec: Codec) -> tuple[list[Tokeniz
         if prompt is not None and whole:
             verdicts.append(TokenizedThumb(prompt, completion, thumb.up, thumb.source))
     return verdicts, len(thumbs) - len(verdicts)
+
+
+@dataclass(frozen=True)
+class TokenizedSolution:
+    """A prompt and a whole solution with its EOS, the last token of each step, and the label of each."""
+
+    prompt: list[int]
+    completion: list[int]
+    ends: list[int]
+    """The last token of each step with a label, counted from 0 in the completion. That of the last step is the EOS."""
+    good: list[bool]
+    """The label at each of `ends`."""
+    source: str | None = None
+
+    @property
+    def tokens(self) -> int:
+        return len(self.prompt) + len(self.completion)
+
+
+LONG_PROMPT = "prompt too long"
+LONG_COMPLETION = "completion too long"
+SPLIT_STEP = "delimiter inside a step"
+ONLY_NEUTRAL = "neutral steps only"
+
+
+def solution_text(steps: Sequence[str], delimiter: str) -> str:
+    """The steps with the delimiter between them, where a step does not end with it already. That behind the last one stays."""
+    return delimiter.join([*(step.removesuffix(delimiter) for step in steps[:-1]), steps[-1]])
+
+
+def tokenize_solutions(
+    solutions: Sequence[Solution], codec: Codec, spec: RewardModelSpec
+) -> tuple[list[TokenizedSolution], Counter[str]]:
+    """Solutions as token ids, and the number left out by reason.
+
+    The text is the steps with `spec.step_delimiter` between them. Their ends are found as in a response of PPO
+    (trainer/rewards/steps.py), so that a step is read at the same token in both.
+    """
+    found: list[TokenizedSolution] = []
+    left_out: Counter[str] = Counter()
+    delimiter = spec.step_delimiter
+    texts = [solution_text(row.steps, delimiter) for row in solutions]
+    prompts, completions = codec.prompts([row.prompt for row in solutions]), codec.completions(texts)
+    for row, text, prompt, (completion, whole) in zip(solutions, texts, prompts, completions, strict=True):
+        labels = [spec.neutral if label == "neutral" else label for label in row.labels]
+        if prompt is None or not whole:
+            left_out[LONG_PROMPT if prompt is None else LONG_COMPLETION] += 1
+            continue
+        ends = steps_in(completion, text, delimiter, codec).last_tokens
+        if len(ends) != len(labels):
+            left_out[SPLIT_STEP] += 1
+        elif labelled := [(end, label == "good") for end, label in zip(ends, labels, strict=True) if label != "skip"]:
+            places, good = ([*column] for column in zip(*labelled, strict=True))
+            found.append(TokenizedSolution(prompt, completion, places, good, row.source))
+        else:
+            left_out[ONLY_NEUTRAL] += 1
+    return found, left_out
 
 
 _TARGETS = {"a": 1.0, "b": 0.0, "tie": 0.5}

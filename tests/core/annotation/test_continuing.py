@@ -60,6 +60,12 @@ def test_next_job_after_thumbs_trains_on_pairs_of_the_round() -> None:
     assert (found.reward_model.loss, found.reward_model.batch_size) == ("pairwise", 8)
 
 
+def test_next_job_after_steps_trains_on_pairs_of_the_round() -> None:
+    data, stepwise = {"steps": "ds_steps", "sft": "ds_sft"}, {"loss": "stepwise", "batch_size": 8}
+    found = after(spec(data=data, stages=["sft", "reward_model", "ppo"], reward_model=stepwise))
+    assert (found.data.preferences, found.data.steps, found.reward_model.loss) == ("ds_new@2", None, "pairwise")
+
+
 def test_steps_and_evaluation_are_as_they_were() -> None:
     without = spec(stages=["sft", "reward_model", "ppo"])
     assert after(without).stages == ("reward_model", "ppo")

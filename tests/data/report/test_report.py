@@ -185,6 +185,21 @@ def test_report_of_several_processes_and_chunks_is_the_same(tmp_path: Path, monk
             {"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "yes "}]},
             {"rows": 1, "prompts": 1, "duplicates": 0, "steps_sft": 1},
         ),
+        (
+            "steps",
+            {"prompt": "q", "steps": ["a", "b", "c "], "labels": ["good", "neutral", "bad"]},
+            {
+                "rows": 1,
+                "prompts": 1,
+                "good_steps": 1,
+                "neutral_steps": 1,
+                "bad_steps": 1,
+                "without_bad_steps": 0,
+                "annotators": 0,
+                "duplicates": 0,
+                "steps_reward_model": 1,
+            },
+        ),
         ("prompts", {"prompt": [{"role": "user", "content": "q "}]}, {"rows": 1, "prompts": 1, "duplicates": 0}),
         ("pretraining", {"text": "Once upon a time "}, {"rows": 1, "duplicates": 0}),
     ],
@@ -195,6 +210,12 @@ def test_other_kinds_have_reports_too(tmp_path: Path, kind: str, row: Row, summa
     assert any(code.endswith("_whitespace") for code in made.codes)
     twice = report(tmp_path, [row, row], kind=kind)
     assert twice.rows("duplicate_rows") == [2]
+
+
+def test_one_solution_with_other_labels_is_no_copy(tmp_path: Path) -> None:
+    row = {"prompt": "q", "steps": ["a", "b"], "labels": ["good", "bad"]}
+    made = report(tmp_path, [row, row | {"labels": ["bad", "bad"]}, row], kind="steps")
+    assert made.rows("duplicate_rows") == [3]
 
 
 def test_a_row_that_the_trainer_refuses_is_named_by_its_line(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.data.report.tools import Row, pair, plain_pairs, report
 from trainer import run_data
 from trainer.spec import DataSpec, DPOSpec, RewardModelSpec
 from trainer.spec.stages import total_steps
-from trainer.stages import tokenize
+from trainer.stages import tokenize, tokenized_rows
 from trainer.stages.tokenized_rows import tokenize_pairs
 from trainer.text.codec import Codec, Tokenizer, train_tokenizer
 
@@ -77,9 +77,9 @@ def test_tokens_trainer_leaves_out_the_rows_in_the_report(tmp_path: Path, bytes_
     loaded = run_data.load(spec, stages=())
     codec = Codec.for_tokenizer(train_tokenizer(["x"], 260), spec)
     why = tokenize.why_left_out([*loaded.comparisons.train, *loaded.comparisons.held_out], codec)
-    assert len(made.rows("prompt_too_long")) == why[tokenize.LONG_PROMPT]
+    assert len(made.rows("prompt_too_long")) == why[tokenized_rows.LONG_PROMPT]
     cut = {*made.rows("completion_too_long"), *made.rows("no_eos_room")} - {*made.rows("prompt_too_long")}
-    assert len(cut) == why[tokenize.LONG_COMPLETION]
+    assert len(cut) == why[tokenized_rows.LONG_COMPLETION]
 
 
 def test_tokens_no_row_left_is_reported(tmp_path: Path, bytes_model: Path) -> None:

@@ -109,6 +109,14 @@ THUMBS = {
     "kto": {"batch_size": 25, "micro_batch_tokens": 90, "learning_rate": 1e-4, "save_every": 3},
 }  # fmt: skip
 
+STEPS = {
+    # as the thumbs; then PPO is rewarded at the ends of the steps by the model that the processes trained together
+    "stages": ["reward_model", "ppo"],
+    "reward_model": {"loss": "stepwise", "step_delimiter": " ", "batch_size": 25, "learning_rate": 1e-4, "micro_batch_size": 4},
+    "rewards": [{"type": "model", "step_delimiter": " "}],
+}  # fmt: skip
+SHARDED_STEPS = STEPS | {"ppo": {"minibatches": 3, "critic": {"learning_rate": 1e-4}}}
+
 
 SMALL = STAGES["ppo"] | {"steps": 3, "epochs": 1, "max_new_tokens": 6, "log_samples": 0, "critic": {}}
 
@@ -121,6 +129,11 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> str:
     words = ["a", "river", "runs", "down", "to", "the", "sea", "and", "nobody", "asks", "it", "why"]
     texts = [{"text": " ".join(words[: 2 + n])} for n in range(9)]
     (folder / "texts.jsonl").write_text("\n".join(map(json.dumps, texts)))
+    steps = [
+        {"prompt": f"walk {n} :", "steps": words[: 2 + n % 5], "labels": [(n + at) % 3 > 0 for at in range(2 + n % 5)]}
+        for n in range(120)
+    ]
+    (folder / "steps.jsonl").write_text("\n".join(map(json.dumps, steps)))
     return str(folder / "checkpoints" / "sft")
 
 
@@ -132,6 +145,8 @@ def spec_of(folder: Path, policy: str, changes: dict[str, Any]) -> Path:
         del spec["ppo"]["critic"]
     if "kto" in changes["stages"]:
         spec["data"]["thumbs"] = str(ROOT / "examples" / "tiny" / "thumbs.jsonl")
+    if changes.get("reward_model", {}).get("loss") == "stepwise":
+        spec["data"]["steps"] = str(Path(policy).parents[1] / "steps.jsonl")
     if "ptx" in changes.get("ppo", {}):
         spec["data"]["pretraining"] = str(Path(policy).parents[1] / "texts.jsonl")
     path.write_text(json.dumps(spec))
@@ -142,6 +157,7 @@ CASES = [
     pytest.param(ADAPTERS, id="adapters"),
     pytest.param(ENSEMBLE, id="ensemble", marks=pytest.mark.slow),
     pytest.param(THUMBS, id="thumbs", marks=pytest.mark.slow),
+    pytest.param(STEPS, id="steps", marks=pytest.mark.slow),
     pytest.param(GROUPS, id="groups", marks=pytest.mark.slow),
     pytest.param(REFILL, id="refill", marks=pytest.mark.slow),
     pytest.param(OPTIMAL_VALUE, id="v*", marks=pytest.mark.slow),
@@ -171,8 +187,8 @@ def test_two_processes_match_the_result_of_one(policy: str, tmp_path: Path, chan
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
-    [SHARDED_ENSEMBLE, THUMBS, CRITIC_APART, CRITIC_PRETRAINED, LAST_LAYERS, REFILL],
-    ids=["ensemble", "thumbs", "critic apart", "critic pretrained", "last layers", "refill"],
+    [SHARDED_ENSEMBLE, THUMBS, SHARDED_STEPS, CRITIC_APART, CRITIC_PRETRAINED, LAST_LAYERS, REFILL],
+    ids=["ensemble", "thumbs", "steps", "critic apart", "critic pretrained", "last layers", "refill"],
 )
 def test_fsdp_models_train_as_whole_ones(policy: str, tmp_path: Path, changes: dict[str, Any]) -> None:
     sharded = spec_of(tmp_path / "sharded", policy, changes | {"runtime": {"sharding": "fsdp", "threads": 1}})

@@ -126,6 +126,53 @@ def test_check_reward_loss_reports_unused_pairs_or_thumbs(tmp_path: Path, loss: 
     assert not [found for found in both.findings if found.code == "unused_data"]
 
 
+def steps_in(folder: Path, bad: int) -> dict[str, Any]:
+    """Solutions of two steps, of which the second one is bad in `bad` of ten."""
+    rows = [
+        {"prompt": prompt, "steps": [WORDS[n % 8], "so"], "labels": [True, n % 10 >= bad]}
+        for n, prompt in enumerate(PROMPTS)
+    ]
+    return {"steps": lines(folder / "steps.jsonl", rows)}
+
+
+def test_check_steps_are_planned_and_fit_into_memory(tmp_path: Path) -> None:
+    report = checked(
+        tmp_path, data=steps_in(tmp_path, 5), stages=["sft", "reward_model", "ppo"],
+        reward_model={"loss": "stepwise", "batch_size": 8},
+    )  # fmt: skip
+    assert report.exit_status() == 0
+    counted = next(one for one in report.datasets if one.name == "solutions")
+    assert counted.rows == 60 and counted.train + counted.held_out == 60
+    steps = {stage.stage: stage.steps for stage in report.stages}
+    assert steps["reward_model"] == -(-counted.train // 8)
+    found = only(report, "steps_seen").detail
+    assert f"The {counted.train} solutions have {2 * counted.train} labelled steps" in found
+    assert "reward_model" in {phase.phase for phase in report.memory.phases}  # type: ignore[union-attr]
+
+
+def test_steps_with_one_label_end_the_check(tmp_path: Path) -> None:
+    report = checked(
+        tmp_path, data=steps_in(tmp_path, 0), stages=["sft", "reward_model"], reward_model={"loss": "stepwise"}
+    )
+    assert "Every step that is trained on is good" in only(report, "one_step_label_only").detail
+
+
+def test_a_delimiter_inside_a_step_is_reported_with_a_fix(tmp_path: Path) -> None:
+    rows = [{"prompt": prompt, "steps": ["a\nb", "c"], "labels": [True, False]} for prompt in PROMPTS]
+    data = {"steps": lines(tmp_path / "steps.jsonl", rows)}
+    report = checked(tmp_path, data=data, stages=["sft", "reward_model"], reward_model={"loss": "stepwise"})
+    assert (
+        only(report, "left_out").fix
+        == "Set `reward_model.step_delimiter` to a text that no step holds, such as two line breaks."
+    )
+    assert "No solution is left" in only(report, "nothing_left").detail
+
+
+def test_check_names_steps_that_no_stage_reads(tmp_path: Path) -> None:
+    report = checked(tmp_path, data=steps_in(tmp_path, 5), stages=["sft", "reward_model"])
+    assert '`reward_model.loss` is "pairwise"' in only(report, "unused_data").detail
+
+
 def test_completions_with_both_thumbs_are_counted(tmp_path: Path) -> None:
     rows = [{"prompt": prompt, "completion": "good", "thumb": thumb} for prompt in PROMPTS for thumb in ("up", "down")]
     report = checked(tmp_path, data={"thumbs": lines(tmp_path / "thumbs.jsonl", rows)}, stages=["sft", "kto"])

@@ -127,6 +127,10 @@ class Phases:
         spec, (model,) = self.spec.reward_model, planned_in(self.spec, "reward_model", self.scorers)
         if spec.loss == "pointwise":
             return self._learning("scores", self._thumbs(spec), level, spec, critic=model.own_parts)
+        if spec.loss == "stepwise":
+            rows = self.sizes.solutions
+            whole = partial(shapes.demonstrations, min(spec.batch_size, len(rows)), rows)
+            return self._learning("scores", whole, level, spec, critic=model.own_parts)
         return self._learning("scores", self._sides(spec), level, spec, together=2, critic=model.own_parts)
 
     def _dpo(self, level: Level) -> Parts:

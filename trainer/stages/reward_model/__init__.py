@@ -1,5 +1,6 @@
-"""The reward model: one score per sequence, read at its EOS, trained by Bradley-Terry on pairs or cross-entropy on thumbs.
+"""The reward model: one score per sequence, read at its EOS, trained by Bradley-Terry on pairs or cross-entropy on
+thumbs, or a score per step.
 
-`train` is the stage. `pairwise` and `pointwise` hold losses, passes and figures for pairs and for thumbs. `report_card`
+`train` is the stage. `pairwise`, `pointwise` and `stepwise` hold losses, passes and figures for pairs, thumbs and steps. `report_card`
 shows on which held-out pairs the model can be trusted.
 """

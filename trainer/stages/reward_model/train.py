@@ -1,6 +1,6 @@
-"""The reward-model stage: training on pairs or thumbs, then normalisation of the scores and the report card.
+"""The reward-model stage: training on pairs, thumbs or labelled steps, then normalisation of the scores and the report card.
 
-Only differences of scores are trained, so their level is arbitrary. The SFT reference answers set it: `scalar_head` returns
+Only differences of the scores of pairs are trained, so their level is arbitrary. The SFT reference answers set it: `scalar_head` returns
 (raw − config.score_bias) ÷ config.score_scale.
 """
 
@@ -21,6 +21,7 @@ from trainer.hangs import phase
 from trainer.models import Model, present
 from trainer.models.members import levels_of, set_levels
 from trainer.models.sequences import Batch, member_scores, sequence_scores
+from trainer.models.step_scores import mark_steps
 from trainer.optim.learner import Learner
 from trainer.optim.micro_batches import BatchLimits, pair_limits, pairs_at_once
 from trainer.randomness import batch_indices
@@ -30,9 +31,15 @@ from trainer.session.stage_loop import ResumePoint, StageLoop
 from trainer.spec import RewardModelSpec
 from trainer.spec.stages import total_steps
 from trainer.stages.held_out_rows import evaluated, evaluating
-from trainer.stages.reward_model import pointwise, report_card
+from trainer.stages.reward_model import pointwise, report_card, stepwise
 from trainer.stages.reward_model.pairwise import accumulate_rankings, figures, member_verdicts, score_pairs
-from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair, TokenizedThumb, rankings
+from trainer.stages.tokenized_rows import (
+    TokenizedDemonstration,
+    TokenizedPair,
+    TokenizedSolution,
+    TokenizedThumb,
+    rankings,
+)
 from trainer.text.codec import Codec
 
 REFERENCES = 2048
@@ -163,7 +170,7 @@ class Objective(Protocol):
 
     @property
     def rows(self) -> int:
-        """The number of items to draw batches from: rankings (a single pair is one), or thumbs."""
+        """The number of items to draw batches from: rankings (a single pair is one), thumbs, or solutions."""
 
     @property
     def has_held_out(self) -> bool:
@@ -269,6 +276,47 @@ class ThumbObjective:
         return card if card is None or members is None else card.model_copy(update=members.fields)
 
 
+class StepObjective:
+    """Binary cross-entropy on the labelled steps of solutions."""
+
+    def __init__(
+        self,
+        session: Session,
+        spec: RewardModelSpec,
+        model: Model,
+        codec: Codec,
+        solutions: Sequence[TokenizedSolution],
+        held_out: Sequence[TokenizedSolution],
+    ) -> None:
+        self._session, self._model, self._codec, self._eval_rows = session, model, codec, spec.eval_rows
+        self._solutions, self._held_out = solutions, held_out
+        self._limits = BatchLimits.from_spec(spec, spec.batch_size)
+        self._judged: list[stepwise.ScoredSolution] = []
+
+    @property
+    def rows(self) -> int:
+        return len(self._solutions)
+
+    @property
+    def has_held_out(self) -> bool:
+        return bool(self._held_out)
+
+    def accumulate(self, rows: Sequence[int]) -> dict[str, float]:
+        batch, device, world = [self._solutions[row] for row in rows], self._session.device, self._session.world
+        return stepwise.accumulate(self._model, batch, self._codec, self._limits, device, world)
+
+    def evaluate(self, last: bool) -> dict[str, float]:
+        if not self._held_out:
+            return {}
+        device, world = self._session.device, self._session.world
+        rows = evaluated(self._held_out, self._eval_rows, last)
+        self._judged = stepwise.score_solutions(self._model, rows, self._codec, self._limits, device, world)
+        return stepwise.figures(self._judged) | stepwise.headline(self._judged) | {"rows": len(rows)}
+
+    def card(self, scale: dict[str, float], references: int) -> PointwiseCard | None:
+        return stepwise.report_card(self._judged, scale, references)
+
+
 def _headline(members: report_card.MemberVerdicts | None) -> dict[str, float]:
     return {} if members is None else members.headline
 
@@ -303,6 +351,18 @@ def train_on_thumbs(
     )
 
 
+def train_on_steps(
+    session: Session,
+    spec: RewardModelSpec,
+    model: Model,
+    codec: Codec,
+    solutions: Sequence[TokenizedSolution],
+    held_out: Sequence[TokenizedSolution],
+) -> StageResult:
+    """Train `model` in place on labelled steps; see `train`. Its scores stay log odds, so no reference answers are scored."""
+    return train(StepObjective(session, spec, model, codec, solutions, held_out), session, spec, model, codec, ())
+
+
 def train(
     objective: Objective,
     session: Session,
@@ -322,6 +382,7 @@ def train(
     if point.checkpoint:
         learner.restore(load_optimizer(point.checkpoint, "optimizer"))
     unscale(model)
+    mark_steps(model.config, spec.step_delimiter if spec.loss == "stepwise" else None)
 
     summary: dict[str, float] = {}
     """The latest held-out figures. The last step always updates them."""
@@ -345,7 +406,7 @@ def train(
     seconds = loop.run(step)
     began = time.perf_counter()
     sequences = spec.micro_batch_size or spec.batch_size
-    at_once = sequences if spec.loss == "pointwise" else 2 * pairs_at_once(spec)
+    at_once = sequences if spec.loss != "pairwise" else 2 * pairs_at_once(spec)
     scale = normalise(session, spec, model, codec, references, at_once)
     card = objective.card(scale, min(len(references), REFERENCES))
     files = {}

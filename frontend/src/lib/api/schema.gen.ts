@@ -5124,13 +5124,18 @@ export interface components {
              */
             thumbs?: string | null;
             /**
+             * Steps
+             * @description Solutions with a label for each step: they train the reward model where `reward_model.loss` is `stepwise`.
+             */
+            steps?: string | null;
+            /**
              * Sft
              * @description Prompt and completion pairs for SFT. Left out: the preferred completions of `preferences`, else the completions of `thumbs` with a thumb up.
              */
             sft?: string | null;
             /**
              * Prompts
-             * @description Prompts for PPO and evaluation, each with an `answer` where a reward checks one. A repeated row counts twice. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`, each once.
+             * @description Prompts for PPO and evaluation, each with an `answer` where a reward checks one. A repeated row counts twice. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`, else of `steps`, each once.
              */
             prompts?: string | null;
             /**
@@ -5157,7 +5162,7 @@ export interface components {
             max_prompt_tokens: number;
             /**
              * Max Completion Tokens
-             * @description Longer completions are cut in SFT, without an EOS at the cut. The reward model, DPO and KTO leave out pairs with a longer side and thumbs on a longer completion.
+             * @description Longer completions are cut in SFT, without an EOS at the cut. The reward model, DPO and KTO leave out pairs with a longer side, and thumbs and labelled steps of a longer completion.
              * @default 512
              */
             max_completion_tokens: number;
@@ -5484,7 +5489,7 @@ export interface components {
          * @description The kind of the rows of a dataset.
          * @enum {string}
          */
-        DatasetKind: "preferences" | "thumbs" | "prompts" | "sft" | "pretraining";
+        DatasetKind: "preferences" | "thumbs" | "steps" | "prompts" | "sft" | "pretraining";
         /**
          * DatasetList
          * @description A page of the datasets of the caller.
@@ -5529,7 +5534,7 @@ export interface components {
              * @description The role of its rows in the run.
              * @enum {string}
              */
-            name: "demonstrations" | "pairs" | "thumbs" | "prompts" | "texts";
+            name: "demonstrations" | "pairs" | "thumbs" | "solutions" | "prompts" | "texts";
             /**
              * Rows
              * @description Rows read.
@@ -8213,6 +8218,8 @@ export interface components {
              *       "save_every": 100,
              *       "eval_rows": 256,
              *       "loss": "pairwise",
+             *       "step_delimiter": "\n",
+             *       "neutral": "good",
              *       "members": 1,
              *       "member_share": 1,
              *       "epochs": 1,
@@ -9987,7 +9994,7 @@ export interface components {
         };
         /**
          * ModelReward
-         * @description A trained reward model, read at the EOS, or an ensemble of them: the members of one model, or several models.
+         * @description A trained reward model, read at the EOS, or with `step_delimiter` at the end of each step, or an ensemble of them: the members of one model, or several models.
          */
         ModelReward: {
             /**
@@ -10007,6 +10014,11 @@ export interface components {
              * @default 0.05
              */
             max_missing: number;
+            /**
+             * Step Delimiter
+             * @description Text that separates the steps of a response, such as a line break. The reward then scores each step, and PPO takes the score on the last token of the step. Parts of white space are no steps. Left out: the response is scored as a whole.
+             */
+            step_delimiter?: string | null;
             /**
              * @description Which reward this is. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -10036,6 +10048,13 @@ export interface components {
              * @default 1
              */
             penalty: number;
+            /**
+             * Step Output
+             * @description The reward of a step, with `step_delimiter`, from the score r of a stepwise reward model. `probability`: σ(r), that the step is good; more steps earn more. `log_probability`: log σ(r), whose sum over the steps is the log of the probability that all are good (Lightman et al. 2023, §2.6). `logit`: r itself, negative for a bad step.
+             * @default probability
+             * @enum {string}
+             */
+            step_output: "probability" | "log_probability" | "logit";
         };
         /**
          * ModelSpec
@@ -10835,15 +10854,23 @@ export interface components {
         /**
          * PointwiseCard
          * @description A reward model on held-out completions, each with a thumb. Scores are raw: the log odds of a thumb up.
+         *
+         *     With the loss `stepwise`, each labelled step counts as a completion that ends with it, and a good step as a thumb up. The steps
+         *     of one solution are not independent, so the intervals are narrower than they should be.
          */
         PointwiseCard: {
             /**
              * Loss
              * @description The reward model's loss.
              * @default pointwise
-             * @constant
+             * @enum {string}
              */
-            loss: "pointwise";
+            loss: "pointwise" | "stepwise";
+            /**
+             * First Error Accuracy
+             * @description Share of the solutions whose first bad step is the first with a score of 0 or less; none without steps.
+             */
+            first_error_accuracy?: number | null;
             overall: components["schemas"]["Slice"];
             /**
              * By Thumb
@@ -12101,7 +12128,7 @@ export interface components {
         };
         /**
          * RewardModelSpec
-         * @description Reward model: a scalar head on the SFT model, score taken at the EOS token.
+         * @description Reward model: a scalar head on the SFT model, score taken at the EOS token, or at the end of each step.
          */
         RewardModelSpec: {
             /**
@@ -12172,11 +12199,24 @@ export interface components {
             eval_rows: number | null;
             /**
              * Loss
-             * @description `pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss selects the dataset that the reward model learns from. If a job names both, only the other stages use the other one.
+             * @description `pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. `stepwise`: binary cross-entropy on the label of each step of `data.steps`, with r at the last token of the step. That is a process reward model (Lightman et al. 2023). The loss selects the dataset that the reward model learns from. If a job names several, only the other stages use the others.
              * @default pairwise
              * @enum {string}
              */
-            loss: "pairwise" | "pointwise";
+            loss: "pairwise" | "pointwise" | "stepwise";
+            /**
+             * Step Delimiter
+             * @description Stepwise only: the text between two steps, such as a line break. A step ends with the token that completes the delimiter behind it, the last one with the EOS. Solutions with a delimiter inside a step are left out. A reward of this model has the same `step_delimiter`.
+             * @default
+             */
+            step_delimiter: string;
+            /**
+             * Neutral
+             * @description Stepwise only: the label of neutral steps in training. `good` and `bad` take them for those (Lightman et al. 2023 evaluate both, and take them for good); `skip` leaves them without a loss.
+             * @default good
+             * @enum {string}
+             */
+            neutral: "good" | "bad" | "skip";
             /**
              * Path
              * @description A reward model to go on training. Left out: the SFT model with a fresh scalar head.
@@ -12196,13 +12236,13 @@ export interface components {
             member_share: number;
             /**
              * Epochs
-             * @description Passes over the pairs or thumbs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022).
+             * @description Passes over the pairs, thumbs or solutions. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022).
              * @default 1
              */
             epochs: number;
             /**
              * Batch Size
-             * @description Pairs, or thumbs, per optimizer step. All pairs of one ranking count together as one (Ouyang et al. 2022, §3.5).
+             * @description Pairs, thumbs, or solutions with all of their steps, per optimizer step. All pairs of one ranking count together as one (Ouyang et al. 2022, §3.5).
              * @default 64
              */
             batch_size: number;
@@ -12220,7 +12260,7 @@ export interface components {
             center_coef: number;
             /**
              * Normalize
-             * @description Scale of the SFT reference answers' scores after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or unchanged. The scores of a pointwise reward model are log odds of a thumb up only with `none`.
+             * @description Scale of the SFT reference answers' scores after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or unchanged. The scores of a pointwise reward model are log odds of a thumb up only with `none`. Those of a stepwise one are always `none`: σ of a score is the probability that the step is good.
              * @default mean
              * @enum {string}
              */
@@ -12425,7 +12465,7 @@ export interface components {
             checkpoints: string[];
             /**
              * Prompts
-             * @description `ds_…` or `ds_…@2`: a dataset of prompts, or one of preferences, thumbs or sft, whose prompts are used.
+             * @description `ds_…` or `ds_…@2`: a dataset of prompts, or one of preferences, thumbs, steps or sft, whose prompts are used.
              */
             prompts: string;
             /**
@@ -17075,7 +17115,7 @@ export interface operations {
                      * @description Kind of the rows.
                      * @enum {string}
                      */
-                    kind?: "preferences" | "thumbs" | "prompts" | "sft" | "pretraining";
+                    kind?: "preferences" | "thumbs" | "steps" | "prompts" | "sft" | "pretraining";
                     /** @description Name of the dataset. Left out: the file's name. */
                     name?: string;
                     /** @description Same as in the JSON body. */

@@ -18,6 +18,11 @@ export const KINDS: readonly KindInfo[] = [
     use: "Single answers, each with a thumb up or down. For KTO, and for a pointwise reward model.",
   },
   {
+    id: "steps",
+    label: "Labelled steps",
+    use: "Solutions with a label for each step: good, neutral or bad. For a stepwise reward model.",
+  },
+  {
     id: "sft",
     label: "SFT pairs",
     use: "Prompts with the answer to imitate, or conversations. Left out of a job: the preferred answers, or those with a thumb up.",
@@ -25,7 +30,7 @@ export const KINDS: readonly KindInfo[] = [
   {
     id: "prompts",
     label: "Prompts",
-    use: "Prompts for PPO and the evaluation, with the right answer where a reward checks it. A job without prompts uses those of its preferences, SFT pairs or thumbs.",
+    use: "Prompts for PPO and the evaluation, with the right answer where a reward checks it. A job without prompts uses those of its preferences, SFT pairs, thumbs or labelled steps.",
   },
   {
     id: "pretraining",

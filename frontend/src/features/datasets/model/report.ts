@@ -31,6 +31,10 @@ const ORDER = [
   "unlabelled",
   "thumbs_up",
   "thumbs_down",
+  "good_steps",
+  "neutral_steps",
+  "bad_steps",
+  "without_bad_steps",
   "annotators",
   "duplicates",
   "truncated",
@@ -40,6 +44,7 @@ const LABELS: Record<string, string> = {
   steps_reward_model: "steps of the reward model",
   steps_dpo: "steps of DPO",
   steps_kto: "steps of KTO",
+  without_bad_steps: "solutions without a bad step",
 };
 
 const rank = (name: string): number => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length);

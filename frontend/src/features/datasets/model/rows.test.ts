@@ -17,6 +17,20 @@ test("a single answer shows its thumb", () => {
   expect([answers.map((answer) => answer.text), verdict, extra]).toEqual([["one"], "thumb down", []]);
 });
 
+test("a solution shows each step with its label", () => {
+  const row = { prompt: "q", steps: ["one", "two"], labels: ["good", "bad"], source: "web" };
+  const { answers, steps, verdict, extra } = readRow(row);
+  expect(steps).toEqual([
+    { text: "one", label: "good" },
+    { text: "two", label: "bad" },
+  ]);
+  expect([answers, verdict, extra]).toEqual([[], null, [["source", "web"]]]);
+  expect(table(row)).toEqual([
+    ["Prompt", "Steps"],
+    ["q", "good: one\nbad: two"],
+  ]);
+});
+
 test("a prompt of messages keeps its roles", () => {
   const prompt = [
     { role: "system", content: "be brief" },
@@ -58,6 +72,7 @@ test("a conversation and a plain text are read too", () => {
   expect(readRow({ text: "once upon" })).toEqual({
     prompt: [{ role: null, text: "once upon" }],
     answers: [],
+    steps: [],
     verdict: null,
     extra: [],
   });

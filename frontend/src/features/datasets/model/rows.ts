@@ -10,22 +10,43 @@ export interface Answer {
   readonly preferred: boolean;
 }
 
+interface Step {
+  readonly text: string;
+  readonly label: string;
+}
+
 interface ReadRow {
   readonly prompt: readonly Turn[];
   readonly answers: readonly Answer[];
+  /** The steps of a solution with their labels; empty for other rows. */
+  readonly steps: readonly Step[];
   /** The judgement as text: a thumb for a single answer, or that several are equal or not judged. */
   readonly verdict: "tie" | "unlabelled" | "thumb up" | "thumb down" | null;
   /** Other fields of the row, such as annotator and source. */
   readonly extra: readonly (readonly [string, string])[];
 }
 
-const KNOWN = new Set(["prompt", "a", "b", "label", "completion", "completions", "ranks", "thumb", "messages", "text"]);
+const KNOWN = new Set([
+  "prompt",
+  "a",
+  "b",
+  "label",
+  "completion",
+  "completions",
+  "ranks",
+  "thumb",
+  "steps",
+  "labels",
+  "messages",
+  "text",
+]);
 const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** A stored row, in canonical form, as it is shown. */
 export function readRow(row: Readonly<Record<string, unknown>>): ReadRow {
   return {
     prompt: turns(row.prompt ?? row.messages ?? row.text),
+    steps: "steps" in row ? steps(row.steps, row.labels) : [],
     answers: "completions" in row ? ranked(row.completions, row.ranks) : answers(row),
     verdict: verdict(row),
     extra: Object.entries(row)
@@ -57,6 +78,12 @@ function answers(row: Readonly<Record<string, unknown>>): Answer[] {
     { name: "A", text: asText(row.a), preferred: row.label === "a" },
     { name: "B", text: asText(row.b), preferred: row.label === "b" },
   ];
+}
+
+function steps(texts: unknown, labels: unknown): Step[] {
+  if (!Array.isArray(texts)) return [];
+  const known: readonly unknown[] = Array.isArray(labels) ? labels : [];
+  return texts.map((text: unknown, index) => ({ text: asText(text), label: asText(known[index] ?? "no label") }));
 }
 
 /** The completions of a ranking, best first. Unbeaten ones are marked, unless all are equal. */
@@ -101,6 +128,10 @@ export function tableColumns(rows: readonly ReadRow[]): Column[] {
       },
     })),
   ];
+  if (rows.some((row) => row.steps.length > 0)) {
+    const inWords = (row: ReadRow | undefined) => row?.steps.map(({ text, label }) => `${label}: ${text}`).join("\n");
+    columns.push({ title: "Steps", cell: (row) => plain(inWords(row) ?? "") });
+  }
   if (!rows.some((row) => row.verdict)) return columns;
   return [...columns, { title: "Verdict", narrow: true, cell: (row) => plain(row?.verdict ?? "") }];
 }

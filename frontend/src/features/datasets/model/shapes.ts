@@ -164,6 +164,18 @@ export const SHAPES: readonly Shape[] = [
     ],
   },
   {
+    id: "steps",
+    kind: "steps",
+    label: "A solution in steps, and a label for each",
+    fields: [
+      prompt,
+      needed("steps", "Steps, a list"),
+      needed("step_labels", "Their labels, a list"),
+      ...around,
+      ...notes,
+    ],
+  },
+  {
     id: "sft",
     kind: "sft",
     label: "A prompt and the answer to imitate",

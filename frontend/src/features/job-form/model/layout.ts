@@ -90,25 +90,27 @@ const ROLES = Object.keys(DATASET_KINDS) as Role[];
 const USERS: Readonly<Record<Role, readonly Stage[]>> = {
   preferences: ["sft", "reward_model", "dpo", "ppo", "evaluation"],
   thumbs: ["kto"],
+  steps: [],
   sft: ["sft"],
   prompts: ["ppo"],
   evaluation_prompts: ["evaluation", "ppo"],
   pretraining: [],
 };
 
-/** The datasets that a job with these stages can name; `pretraining` where PTX is on or it is set. */
+/** The datasets that a job with these stages can name; `pretraining` with PTX, `steps` with their loss, and any that is set. */
 export const rolesOf = (spec: JsonObject, stages: readonly string[]): Role[] =>
   ROLES.filter(
     (role) =>
       USERS[role].some((stage) => stages.includes(stage)) ||
       isSet(valueAt(spec, `data.${role}`)) ||
-      (role === "pretraining" && isObject(valueAt(spec, "ppo.ptx"))),
+      (role === "pretraining" && isObject(valueAt(spec, "ppo.ptx"))) ||
+      (role === "steps" && stages.includes("reward_model") && valueAt(spec, "reward_model.loss") === "stepwise"),
   );
 
 const isSet = (value: Json | undefined): boolean => value !== undefined && value !== null;
 
 /** The roles that hold examples for a stage. The others only add to them. */
-const SOURCES: readonly Role[] = ["preferences", "thumbs", "sft", "prompts"];
+const SOURCES: readonly Role[] = ["preferences", "thumbs", "steps", "sft", "prompts"];
 
 export const hasDataset = (spec: JsonObject): boolean => SOURCES.some((role) => isSet(valueAt(spec, `data.${role}`)));
 

@@ -39,6 +39,7 @@ export function StagePicker() {
 const ROLE_NOTES: Record<Role, string> = {
   preferences: "Comparisons of answers",
   thumbs: "Single answers with a thumb up or down, for KTO",
+  steps: "Solutions with a label for each step, for a stepwise reward model",
   sft: "Demonstrations; left out: the preferred answers of the comparisons",
   prompts: "Prompts for PPO; left out: those of the comparisons",
   evaluation_prompts: "Prompts for the evaluation; left out: held-out ones",

@@ -10,6 +10,7 @@ import { datasetQuery } from "@/features/datasets/api/datasets";
 /** The stages that train on a kind of dataset alone; comparisons are for the default ones. */
 const STAGES: Record<string, Json> = {
   thumbs: ["sft", "kto", "evaluation"],
+  steps: ["reward_model"],
   sft: ["sft"],
 };
 
@@ -24,6 +25,7 @@ export function useDataset(reference: string | null, set: (path: string, value: 
     done.current = true;
     set(`data.${kind}`, reference);
     if (STAGES[kind]) set("stages", STAGES[kind]);
+    if (kind === "steps") set("reward_model.loss", "stepwise");
   }, [kind, reference, set]);
 }
 

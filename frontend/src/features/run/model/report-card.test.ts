@@ -62,6 +62,20 @@ test("the newest card of the stage counts, and other stages have none", () => {
   expect(reportCard(log, "ppo")).toBeNull();
 });
 
+test("a card on steps speaks of good and bad steps", () => {
+  const stepwise = {
+    loss: "stepwise",
+    overall: slice(0.8),
+    by_thumb: { down: slice(0.9), up: slice(0.7) },
+    first_error_accuracy: 0.6,
+    calibration: [],
+  };
+  const read = reportCard([event(1, stepwise)], "reward_model");
+  expect(read?.of).toBe("steps");
+  expect(read?.rows.map(({ group, name }) => `${group} ${name}`)).toEqual([" All steps", "step good", "step bad"]);
+  expect(read?.figures).toEqual([["Solutions whose first error is found", 0.6]]);
+});
+
 test("a card on thumbs has a slice for each thumb, and figures of its own", () => {
   const pointwise = {
     loss: "pointwise",

@@ -1,6 +1,6 @@
 import type { JobEvent } from "@/lib/api/types";
 
-/** A group of held-out pairs or thumbs, with the accuracy of the reward model on it. */
+/** A group of held-out pairs, thumbs or steps, with the accuracy of the reward model on it. */
 interface CardRow {
   readonly group: string;
   readonly name: string;
@@ -21,7 +21,7 @@ interface Bin {
 
 export interface ReportCard {
   /** The data of the measurement. */
-  readonly of: "pairs" | "thumbs";
+  readonly of: "pairs" | "thumbs" | "steps";
   readonly rows: readonly CardRow[];
   readonly calibration: readonly Bin[];
   /** Labels and values of the other figures. */
@@ -40,7 +40,8 @@ const GROUPS: readonly (readonly [string, string, readonly string[]])[] = [
 ];
 const FIGURES: readonly (readonly [string, string])[] = [
   ["auc", "AUC"],
-  ["majority_baseline", "If the more frequent thumb was always expected"],
+  ["first_error_accuracy", "Solutions whose first error is found"],
+  ["majority_baseline", "If the more frequent verdict was always expected"],
   ["margin", "Mean margin"],
   ["agreement", "Share on which all members agree"],
   ["calibration_error", "Calibration error"],
@@ -57,13 +58,17 @@ export function reportCard(log: readonly JobEvent[], stage: string): ReportCard 
   const event = cards.findLast((one) => one.stage === stage);
   const card = event && fields(event.data.card);
   if (!card) return null;
-  const of = card.loss === "pointwise" ? "thumbs" : "pairs";
+  const of = card.loss === "pointwise" ? "thumbs" : card.loss === "stepwise" ? "steps" : "pairs";
   return {
     of,
     rows: [
       ...slice("", `All ${of}`, card.overall),
       ...GROUPS.flatMap(([key, group, order]) =>
-        inOrder(fields(card[key]) ?? {}, order).flatMap(([name, value]) => slice(group, name, value)),
+        inOrder(fields(card[key]) ?? {}, order).flatMap(([name, value]) =>
+          of === "steps" && key === "by_thumb"
+            ? slice("step", name === "up" ? "good" : "bad", value)
+            : slice(group, name, value),
+        ),
       ),
       ...slice("", "If the longer answer always won", card.length_baseline),
     ],

@@ -28,7 +28,7 @@ export function ReportCardOf({ log, stage }: { log: readonly JobEvent[]; stage: 
 }
 
 function Slices({ card }: { card: ReportCard }) {
-  const unit = card.of === "pairs" ? "Pairs" : "Thumbs";
+  const unit = { pairs: "Pairs", thumbs: "Thumbs", steps: "Steps" }[card.of];
   return (
     <Table
       label="Agreement with the labels"
@@ -54,6 +54,7 @@ function Slices({ card }: { card: ReportCard }) {
 const CALIBRATION = {
   pairs: ["Predicted", "Correct", "Number"],
   thumbs: ["Predicted thumbs up", "Observed", "Number"],
+  steps: ["Predicted good", "Observed", "Number"],
 };
 
 function Calibration({ card }: { card: ReportCard }) {

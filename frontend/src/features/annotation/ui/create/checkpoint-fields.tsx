@@ -31,9 +31,9 @@ export function CheckpointFields({ draft, problems, onChange, job }: Props) {
       />
       <DatasetSelect
         label="Prompts"
-        note="Preferences, thumbs and SFT pairs supply their prompts."
+        note="Preferences, thumbs, labelled steps and SFT pairs supply their prompts."
         problem={problems.prompts}
-        kinds={["prompts", "preferences", "thumbs", "sft"]}
+        kinds={["prompts", "preferences", "thumbs", "steps", "sft"]}
         value={draft.prompts}
         onChange={(prompts) => onChange({ prompts })}
       />

@@ -24,7 +24,7 @@ const VERDICTS = {
 
 /** One row: the prompt, and what answers it side by side; of several answers the preferred one is marked. */
 export const RowCard = memo(function RowCard({ row, number, diff = false }: RowCardProps) {
-  const { prompt, answers, verdict, extra } = useMemo(() => readRow(row), [row]);
+  const { prompt, answers, steps, verdict, extra } = useMemo(() => readRow(row), [row]);
   const compared = useMemo(() => (diff ? compareAnswers(answers) : null), [diff, answers]);
   return (
     <>
@@ -43,6 +43,15 @@ export const RowCard = memo(function RowCard({ row, number, diff = false }: RowC
             <AnswerCell key={index} answer={answer} parts={compared?.parts[index] ?? null} />
           ))}
         </div>
+      )}
+      {steps.length > 0 && (
+        <ol className={styles.steps} aria-label="Steps">
+          {steps.map(({ text, label }, index) => (
+            <li key={index} data-label={label}>
+              <b>{label}</b> <LongText text={text} limit={LONG} />
+            </li>
+          ))}
+        </ol>
       )}
       {(extra.length > 0 || compared?.tooLong) && (
         <p className={styles.extra}>
