@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 JSON ?= out/gpu.json
 
-.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding test-vllm test-images test-s3 test-slurm check bench bench-critic bench-platform bench-dashboard lighthouse pictures pictures-check gpu format wheels openapi reference docs clean
+.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding test-vllm test-images test-s3 test-slurm check bench bench-critic bench-gap bench-platform bench-dashboard lighthouse pictures pictures-check gpu format wheels openapi reference docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,10 @@ bench: setup ## measure PPO on this machine's CPU, against TRL too (up to 15 min
 bench-critic: JSON = out/critic.json
 bench-critic: setup ## train PPO with a critic against GRPO on three tasks, figures into JSON=FILE (up to 40 minutes)
 	@$(BIN)/python -m benchmarks.critic --json "$(JSON)" $(ARGS)
+
+bench-gap: JSON = out/gap.json
+bench-gap: setup ## train with a planted gap between sampler and policy, with and without correction, figures into JSON=FILE (up to 30 minutes)
+	@$(BIN)/python -m benchmarks.gap --json "$(JSON)" $(ARGS)
 
 bench-platform: JSON = out/platform.json
 bench-platform: setup ## measure reading, ingest, queue and streams of the platform, figures into JSON=FILE

@@ -56,6 +56,33 @@ def held_out_rows(stage: StageName) -> Metric:
     return Metric(stage, "eval/rows", "Held-out rows", "rows evaluated", meaning, unit="rows")
 
 
+def loss_scale_metrics(stage: StageName, critic: bool = False) -> list[Metric]:
+    """The metrics of dynamic loss scaling. `critic`: those of a critic that learns apart."""
+    prefix, whose, order = ("critic_", "Critic ", 921) if critic else ("", "", 920)
+    line = ("critic" if critic else "policy") if stage == "ppo" else ""
+    return [
+        Metric(
+            stage,
+            f"{prefix}loss_scale",
+            f"{whose}loss scale".capitalize(),
+            "s ÷ 2 after an overflow, 2·s after 2,000 steps without one",
+            'The factor of the loss in the backward pass, with `model.dtype` = "float16". Gradients are divided by it.',
+            advice="Falling step by step: gradients overflow at each scale. A gradient that is not finite at 1 ends the run. Set "
+            '`model.dtype` = "bfloat16" or "float32".',
+        ),
+        Metric(
+            stage,
+            f"{prefix}overflows",
+            f"{whose}overflows".capitalize(),
+            "steps left out so far",
+            "Optimizer steps that were left out because the gradient overflowed in float16. Each halves the loss scale.",
+            advice='One in 2,000 steps is usual, and up to 16 when a stage begins. More: set `model.dtype` = "bfloat16" or "float32".',
+            unit="steps",
+            chart=Chart("Overflows", order, line),
+        ),
+    ]
+
+
 def optimizer_metrics(stage: StageName, charts: bool = True) -> list[Metric]:
     """The metrics of every stage with an optimizer. With `charts`, learning rate and gradient norm are its last charts."""
     return [
@@ -76,5 +103,6 @@ def optimizer_metrics(stage: StageName, charts: bool = True) -> list[Metric]:
             advice="A norm far above `max_grad_norm` at every step means the learning rate is set by the clipping: lower it.",
             chart=Chart("Gradient norm", 910) if charts else None,
         ),
+        *loss_scale_metrics(stage),
         Metric(stage, "time/step", "Seconds per step", "wall clock", "How long the step took.", unit="seconds"),
     ]

@@ -3,7 +3,7 @@
 `<name>` is the reward's name in the spec, or its type where it has none.
 """
 
-from trainer.metrics.metric import Chart, Metric
+from trainer.metrics.metric import Chart, Metric, loss_scale_metrics
 
 PPO_SAMPLING = [
     Metric(
@@ -153,6 +153,7 @@ PPO_SAMPLING = [
         "‖g‖₂ before clipping",
         "Global L2 norm of the critic's gradient.",
     ),
+    *loss_scale_metrics("ppo", critic=True),
     Metric(
         "ppo", "episode", "Episodes", "responses so far", "Responses sampled since the stage began.", unit="responses"
     ),

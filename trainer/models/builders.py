@@ -41,7 +41,7 @@ WeightUse = Literal["trained", "moving", "exact", "frozen"]
 `frozen`: unchanged. Linear layers have the type `model.dtype` and other weights the type `model.trained_weights`, so that
 the model computes the same bits as a trained one.
 `exact`: like `frozen`, and never offloaded to host memory."""
-_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 DEFAULT_RUNTIME = RuntimeSpec()

@@ -295,7 +295,8 @@ def _wide(logits: Tensor) -> Tensor:
 
 def _finite(logits: Tensor) -> Tensor:
     """A copy in which a logit of −∞, an impossible token, is a finite one with probability 0: 0·log 0 is then 0, not NaN."""
-    return logits.clamp(min=torch.finfo(logits.dtype).min / 1e6)
+    narrow = logits.dtype == torch.float16  # whose smallest number is −65504
+    return logits.clamp(min=torch.finfo(logits.dtype).min / (2 if narrow else 1e6))
 
 
 def _at_once(logits: Tensor) -> Iterator[slice]:

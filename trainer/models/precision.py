@@ -14,7 +14,7 @@ import torch
 from trainer.errors import ModelError, StorageError
 from trainer.spec import JobSpec, ModelSpec
 
-Dtype = Literal["float32", "bfloat16"]
+Dtype = Literal["float32", "bfloat16", "float16"]
 RECORD = "dtype"
 """The file in the run folder with the type chosen for "auto"."""
 Spec = TypeVar("Spec", JobSpec, ModelSpec)

@@ -13,6 +13,7 @@ from torch import Tensor
 from trainer.distributed.cpu_threads import PairedExecutor
 from trainer.models import Model
 from trainer.models.attention import packs
+from trainer.optim.loss_scale import scaled
 
 T = TypeVar("T")
 
@@ -40,7 +41,7 @@ def accumulate_halves(
 
     def gradients(work: Callable[[], tuple[Tensor, T]]) -> tuple[Sequence[Tensor | None], T]:
         loss, found = work()
-        return torch.autograd.grad(loss, weights, allow_unused=True), found
+        return torch.autograd.grad(scaled(loss, model), weights, allow_unused=True), found
 
     (of_first, found_first), (of_second, found_second) = pair(lambda: gradients(first), lambda: gradients(second))
     for weight, *both in zip(weights, of_first, of_second, strict=True):

@@ -11,6 +11,7 @@ from trainer.distributed.sharding import slice_of
 from trainer.distributed.world import loss_check_deferred
 from trainer.errors import Diverged
 from trainer.optim.adamw import optimizer_for
+from trainer.optim.loss_scale import scale_for, take_stored
 from trainer.spec import AdaptiveSchedule, OptimizerSpec
 from trainer.spec.knobs import Knob
 
@@ -57,6 +58,7 @@ class Learner:
         self.total_steps = total_steps
         self.peak = spec.learning_rate if peak is None else peak
         self.optimizer = optimizer_for(self.parameters, spec, self.peak, eps)
+        self.loss_scale = scale_for(model)
 
     def lr(self, step: int) -> float:
         return self.peak * schedule_factor(self.spec.lr_schedule, step, self.total_steps, self.spec.warmup_ratio)
@@ -70,16 +72,44 @@ class Learner:
     def update(self, step: int, factor: float = 1.0) -> float:
         """Clip the accumulated gradient and take one optimizer step at `factor` × the rate of `step`.
 
-        Returns the gradient norm before clipping. Raises Diverged, with unchanged weights, when it is not finite.
+        Returns the gradient norm before clipping. Raises Diverged, with unchanged weights, when it is not finite. Infinity: see
+        `clip`; the step was left out.
         """
         norm = self.clip(step)
-        self.take_step(step, factor)
+        if norm == math.inf:
+            self.forget()
+        else:
+            self.take_step(step, factor)
         return norm
 
+    def measured_update(self, step: int) -> dict[str, float]:
+        """`update`, as metrics: the gradient norm of a step that was taken, and in float16 the loss scale."""
+        norm = self.update(step)
+        return ({} if norm == math.inf else {"grad_norm": norm}) | self.scale_metrics
+
+    @property
+    def scale_metrics(self) -> dict[str, float]:
+        """The loss scale and the number of steps left out so far; {} unless the model computes in float16."""
+        scale = self.loss_scale
+        return {} if scale is None else {"loss_scale": scale.value, "overflows": float(scale.overflows)}
+
     def clip(self, step: int) -> float:
-        """Sum the gradient over all processes, clip it, and return its norm before. Raises Diverged when it is not finite."""
+        """Sum the gradient over all processes, clip it, and return its norm before. Raises Diverged when it is not finite.
+
+        Infinity is returned if the gradient overflowed in float16. The loss scale is then lower, and the step must be left out.
+        All processes have the same sum and therefore the same scale.
+        """
         self.world.sum_gradients(self.parameters)
+        if self.loss_scale is not None:
+            self.loss_scale.unscale(self.parameters)
         norm = clip_gradients(self.parameters, self.spec.max_grad_norm)
+        if not math.isfinite(norm) and self.loss_scale is not None:
+            if self.loss_scale.back_off():
+                return math.inf
+            raise Diverged(
+                f"The gradient is not finite ({norm}), also at a loss scale of {self.loss_scale.value:g}. Lower the learning rate "
+                f'(now {self.lr(step):.2g}), or set `model.dtype` = "float32".'
+            )
         if not math.isfinite(norm):
             raise Diverged(f"The gradient is not finite ({norm}). Lower the learning rate (now {self.lr(step):.2g}).")
         return norm
@@ -89,18 +119,32 @@ class Learner:
         for group in self.optimizer.param_groups:
             group["lr"] = self.lr(step) * factor
         self.optimizer.step()
+        if self.loss_scale is not None:
+            self.loss_scale.grow()
         self.forget()
 
     def forget(self) -> None:
         """Drop the accumulated gradient without a step."""
         self.optimizer.zero_grad(set_to_none=True)
 
+    def follow_scale(self, other: "Learner | None") -> None:
+        """Take over the loss scale of another learner, where both have one."""
+        if self.loss_scale is not None and other is not None and other.loss_scale is not None:
+            self.loss_scale.load(*other.loss_scale.tensors().values())
+
     def state(self) -> dict[str, Tensor]:
-        """The optimizer's state (moments, step counts, masters) as flat tensors, for safetensors."""
-        return self.optimizer.tensors()
+        """The optimizer's state (moments, step counts, masters, loss scale) as flat tensors, for safetensors."""
+        scale = {} if self.loss_scale is None else self.loss_scale.tensors()
+        return self.optimizer.tensors() | scale
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Restore a state that `state` returned. For sharded weights, `tensors` holds the whole tensors of all processes."""
+        """Restore a state that `state` returned. For sharded weights, `tensors` holds the whole tensors of all processes.
+
+        A run that goes on in another type ignores a stored loss scale, or begins with a new one.
+        """
+        tensors, scale = take_stored(tensors)
+        if self.loss_scale is not None and scale is not None:
+            self.loss_scale.load(scale)
         if self.world.sharded:
             weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
             tensors = {key: slice_of(value, weights[int(key.split(".")[0])]) for key, value in tensors.items()}

@@ -61,7 +61,7 @@ def iteration_metrics(
     experience, critic_passes = result.experience, result.critic_passes
     metrics = update_metrics([*result.history, *chain(*critic_passes)]) | pass_metrics(critic_passes)
     metrics |= {"time/train": result.seconds}
-    metrics |= rate_metrics(learners, result, spec, iteration)
+    metrics |= rate_metrics(learners, result, spec, iteration) | learners.scale_metrics
     metrics |= experience_metrics(experience)
     metrics |= option_metrics(experience, spec, state, coefficients.reference)
     metrics |= spread_metrics(experience.scored, spec, coefficients.reference, state.scale.deviation)

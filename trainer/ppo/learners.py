@@ -1,5 +1,6 @@
 """The models that learn in PPO, each with its optimizer."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -33,13 +34,15 @@ class Learners:
     """Runs the policy's and a separate critic's work in turn or at the same time."""
 
     @classmethod
-    def build(cls, models: PPOModels, spec: PPOSpec) -> "Learners":
-        """Create fresh optimizers for the models that learn."""
+    def build(cls, models: PPOModels, spec: PPOSpec, scales: "Learners | None" = None) -> "Learners":
+        """Create fresh optimizers for the models that learn. `scales`: learners whose loss scales they take over."""
         head = models.critic if isinstance(models.critic, ValueHead) else None
         policy = Learner(models.policy, spec, spec.steps, eps=spec.adam_eps, head=head, world=models.world)
+        policy.follow_scale(None if scales is None else scales.policy)
         if models.critic is None or head is not None:
             return cls(policy, None, head)
         critic = Learner(models.critic, spec.of_critic, spec.steps, eps=spec.adam_eps, world=models.world)
+        critic.follow_scale(None if scales is None else scales.critic)
         return cls(policy, critic, None, pair=models.pair)
 
     def policy_alone(self) -> "Learners":
@@ -58,7 +61,8 @@ class Learners:
     def take_step(self, iteration: int, factor: float, only_critic: bool) -> dict[str, float]:
         """Take one optimizer step of every model with a gradient, at `factor` × the iteration's rates.
 
-        Returns the gradient norms. Raises Diverged, before any weight moves, if a gradient is not finite.
+        Returns the gradient norms, or {} if a gradient overflowed in float16 and the step was left out. Raises Diverged, before
+        any weight moves, if a gradient is not finite otherwise.
         """
         policy = self.policy if not only_critic or self.value_head is not None else None
 
@@ -74,8 +78,17 @@ class Learners:
             ("grad_norm", "critic_grad_norm"), self.pair(lambda: clip(policy), lambda: clip(self.critic)), strict=True
         )
         finite = {name: norm for name, norm in norms if norm is not None}
+        if math.inf in finite.values():
+            self.drop_gradients()
+            return {}
         self.pair(lambda: step(policy), lambda: step(self.critic))
         return finite
+
+    @property
+    def scale_metrics(self) -> dict[str, float]:
+        """The loss scales and the steps left out so far; {} unless the models compute in float16."""
+        critic = {} if self.critic is None else self.critic.scale_metrics
+        return self.policy.scale_metrics | {f"critic_{name}": value for name, value in critic.items()}
 
     def retune(self, policy: float, critic: float) -> None:
         """Take these peak learning rates of the policy and of a separate critic from the next step on."""

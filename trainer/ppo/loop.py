@@ -93,7 +93,8 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
             metrics |= iteration_metrics(result, learners, state, coefficients, spec, iteration)
             metrics |= stage.report_critic(result, turn, index)
             state.cut_steps_left = result.cut_steps_left
-            old_kl, responses = kl_to_old_policy(context, result.experience), len(result.experience.scored.batch)
+            old_kl = None if result.moved_nothing else kl_to_old_policy(context, result.experience)
+            responses = len(result.experience.scored.batch)
             state.adapt(spec, iteration, metrics["objective/kl"], old_kl, responses)
             metrics |= stage.follow_kl(turn, old_kl)
         metrics |= stage.refill_metrics(rollout)

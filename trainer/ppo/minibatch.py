@@ -18,6 +18,7 @@ from trainer.models.sequences import (
 )
 from trainer.models.value_bins import bin_loss, outside
 from trainer.optim.learner import require_finite_number
+from trainer.optim.loss_scale import backward
 from trainer.optim.micro_batches import BatchLimits
 from trainer.ppo.critic_heads import of_owners
 from trainer.ppo.experience import Experience
@@ -169,7 +170,7 @@ class Minibatch:
         logprobs_BR, entropy_BR = completion_logprobs(policy, part.batch, temperature, with_entropy=True)
         assert entropy_BR is not None  # asked for
         loss, metrics, tokens = self._policy_terms(logprobs_BR, entropy_BR, part, where)
-        loss.backward()
+        backward(loss, policy)
         return metrics, tokens
 
     def _backward_shared_trunk(self, learners: Learners, part: MicroBatch, where: Tensor) -> tuple[Sums, PerToken]:
@@ -180,7 +181,7 @@ class Minibatch:
         )
         policy_loss_, metrics, tokens = self._policy_terms(logprobs_BR, entropy_BR, part, where)
         value_loss_, value_metrics = self._value_terms(outputs, part, where)
-        (policy_loss_ + self.spec.critic.coef * value_loss_).backward()
+        backward(policy_loss_ + self.spec.critic.coef * value_loss_, learners.policy.model)
         return metrics | value_metrics, tokens
 
     def _backward_critic(self, learners: Learners, part: MicroBatch, where: Tensor) -> Sums:
@@ -188,11 +189,11 @@ class Minibatch:
         if learners.value_head is not None:
             outputs = value_outputs(learners.value_head, part.batch, trunk_learns=False)
             loss, metrics = self._value_terms(outputs, part, where)
-            loss = self.spec.critic.coef * loss
+            backward(self.spec.critic.coef * loss, learners.policy.model)  # whose learner has the head
         else:
             assert learners.critic is not None  # the spec refuses a warm-up without a critic
             loss, metrics = self._value_terms(value_outputs(learners.critic.model, part.batch), part, where)
-        loss.backward()
+            backward(loss, learners.critic.model)
         return metrics
 
     def _policy_terms(

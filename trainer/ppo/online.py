@@ -149,5 +149,10 @@ def _train(
             model, [pairs[row] for row in rows], codec, pairs_at_once(spec), session.device, spec, session.world
         )
         learner.update(step)
+    if (scale := learner.loss_scale) is not None and scale.overflows:
+        session.log(
+            f"{scale.overflows} of the {steps} steps of the refit overflowed in float16 and were left out.",
+            warning=True,
+        )
     if frozen:
         model.requires_grad_(False)

@@ -12,6 +12,7 @@ from trainer.errors import DataError
 from trainer.models import Model
 from trainer.models.sequences import Batch, completion_logprobs, masked_sum
 from trainer.optim.learner import require_finite_number
+from trainer.optim.loss_scale import backward
 from trainer.optim.micro_batches import BatchLimits
 from trainer.randomness import batch_indices
 from trainer.rollout.context import PPOContext
@@ -59,7 +60,7 @@ class Pretraining:
             some = [mine[row] for row in part]
             batch = Batch.from_ids([t[:1] for t in some], [t[1:] for t in some], self.pad_id).to(self.device)
             loss = -masked_sum(completion_logprobs(policy, batch)[0], batch.mask_BR) / tokens
-            (self.spec.coef * loss).backward()
+            backward(self.spec.coef * loss, policy)
             losses.append(loss.detach())
         total = self.world.sum_number(sum(torch.stack(losses).tolist()) if losses else 0.0)
         require_finite_number(total, "pretraining loss")

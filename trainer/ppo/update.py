@@ -42,6 +42,16 @@ class UpdateResult:
     critic_passes: Sequence[Sequence[dict[str, float]]] = ()
     """Metrics as in `history`, for each pass of a critic that learns apart. Else empty: `history` has its figures."""
 
+    @property
+    def moved_nothing(self) -> bool:
+        """Whether every step was skipped."""
+        return bool(self.history) and not any(self.history)
+
+    @property
+    def skipped(self) -> int:
+        """Steps that were skipped."""
+        return sum(not entry for entry in chain(self.history, *self.critic_passes))
+
 
 @phase("update")
 def update(
@@ -56,7 +66,7 @@ def update(
     """Train the policy and the critic on the batch: in the same steps, or the critic in passes of its own after the policy.
 
     A minibatch with a loss or gradient that is not finite moves no weight. Then `learners.on_not_finite` either returns,
-    and the minibatch is skipped, or raises.
+    and the minibatch is skipped, or raises. A gradient that overflowed in float16 always skips the minibatch.
     """
     began = time.perf_counter()
     spec, history, old_BR = context.spec, list[dict[str, float]](), experience.scored.old_logprobs_BR
@@ -85,8 +95,11 @@ def update(
             factor = spec.guards.lr_cut_factor if cut_steps_left else 1.0
             if pretraining is not None and not only_critic:
                 entry["ptx_loss"] = pretraining.accumulate(learning.policy.model, iteration, step)
-            entry |= learning.take_step(iteration, factor, only_critic)
-            cut_steps_left = max(0, cut_steps_left - 1)
+            if norms := learning.take_step(iteration, factor, only_critic):
+                entry |= norms
+                cut_steps_left = max(0, cut_steps_left - 1)
+            else:  # it overflowed in float16
+                entry.clear()
         except Diverged as error:
             _skip_or_raise(learning, iteration, error)
             entry.clear()
@@ -112,7 +125,10 @@ def _train_critic(
             try:
                 minibatch = Minibatch.select(experience, rows, spec, coefficients)
                 entry |= minibatch.accumulate(learners, only_critic=True)[0]
-                entry |= learners.take_step(iteration, 1.0, only_critic=True)
+                if norms := learners.take_step(iteration, 1.0, only_critic=True):
+                    entry |= norms
+                else:
+                    entry.clear()
             except Diverged as error:
                 _skip_or_raise(learners, iteration, error)
                 entry.clear()

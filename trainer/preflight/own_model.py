@@ -205,6 +205,18 @@ def _longest(spec: JobSpec, encoded: TokenizedData) -> Iterator[tuple[str, str, 
         yield "#/evaluation/max_new_tokens", "The longest held-out prompt and its response together", tokens, knobs
 
 
+def _float16(spec: JobSpec, device: Device, has_gpu: bool) -> Iterator[Finding]:
+    """GPUs from compute capability 5.3 on compute in float16 (CUDA C programming guide, arithmetic instructions)."""
+    where = "#/model/dtype"
+    if has_gpu and torch.cuda.get_device_capability() < (5, 3):
+        yield finding(
+            "error", "dtype", where, "This GPU does not compute in float16.", 'Set it to "auto" or "float32".'
+        )
+    if device == "cpu":
+        detail = "Computing in float16 on a CPU is slower than in float32."
+        yield finding("warning", "dtype", where, detail, 'Set it to "auto" or "float32", unless it is a rehearsal.')
+
+
 def _machine(spec: JobSpec, device: Device, elsewhere: bool) -> Iterator[Finding]:
     if spec.runtime.device == "cuda" and not torch.cuda.is_available():
         fix = 'Set `runtime.device` to "auto", or run it where there is a GPU.'
@@ -214,6 +226,8 @@ def _machine(spec: JobSpec, device: Device, elsewhere: bool) -> Iterator[Finding
     if has_gpu and spec.model.dtype == "bfloat16" and not torch.cuda.is_bf16_supported():
         detail = "This GPU does not compute in bfloat16."
         yield finding("warning", "dtype", "#/model/dtype", detail, 'Set it to "auto" or "float32".')
+    if spec.model.dtype == "float16":
+        yield from _float16(spec, device, has_gpu)
     if device == "cuda" and spec.model.dtype == "float32":
         products = "TF32" if spec.model.tf32 else "float32"
         detail = f"Computing in float32 on a GPU ({products} products) is several times slower than in bfloat16."

@@ -138,6 +138,11 @@ def _measured(session: Session) -> tuple[list[TrialStep], int]:
         kl: float | None
         try:
             result = update(context, experience, learners, coefficients, 0, pretraining=pretraining)
+            while result.skipped:  # at a loss scale that is still too high
+                _restore(models, begun)
+                learners = Learners.build(models, spec, scales=learners)
+                learners.retune(rate, spec.critic.learning_rate)
+                result = update(context, experience, learners, coefficients, 0, pretraining=pretraining)
             kl = kl_to_old_policy(context, result.experience)
         except Diverged:
             kl = None

@@ -199,6 +199,7 @@ class JobSpec(Section):
             "`model.lora`: one frozen backbone is small already": self.model.lora is not None,
             '`model.trained_weights` = "bfloat16"': self.model.trained_weights == "bfloat16",
             '`model.output_layer` = "float32"': self.model.output_layer == "float32",
+            '`model.dtype` = "float16"': self.model.dtype == "float16",
             "`runtime.offload_frozen`": self.runtime.offload_frozen,
             '`ppo.critic.kind` = "value_head"': ppo is not None and ppo.has_value_head,
             '`ppo.critic.train` = "adapters"': ppo is not None and ppo.critic.train == "adapters",

@@ -20,6 +20,7 @@ from trainer.distributed.sharding import in_step
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, completion_logprobs
 from trainer.optim.learner import require_finite
+from trainer.optim.loss_scale import backward
 from trainer.optim.micro_batches import AtOnce, limits, pair_limits
 from trainer.session.checkpoint import StageResult
 from trainer.session.session import Session
@@ -114,7 +115,7 @@ def accumulate(passes: PairPasses, batch: Sequence[TokenizedPair]) -> dict[str, 
             sides = passes.logprobs([batch[row] for row in rows])
             loss = sides.losses(passes.spec).sum() / len(batch)
             require_finite(loss, "DPO loss")
-            loss.backward()
+            backward(loss, passes.policy)
             parts.append(PairLogprobs(sides.a_B.detach(), sides.b_B.detach(), sides.targets_B))
     return figures(passes.gathered(parts, [*chain(*micro_batches)], batch), passes.spec)
 

@@ -23,6 +23,7 @@ from trainer.distributed.sharding import in_step
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, completion_logprobs
 from trainer.optim.learner import require_finite
+from trainer.optim.loss_scale import backward
 from trainer.optim.micro_batches import AtOnce, BatchLimits, limits
 from trainer.session.checkpoint import StageResult
 from trainer.session.session import Session
@@ -147,7 +148,7 @@ def accumulate(passes: ThumbPasses, batch: Sequence[TokenizedThumb], spec: KTOSp
             log_ratios_B = passes.log_ratios(some)
             loss = kto_loss(log_ratios_B, _up(some, passes.device), point, spec).sum() / len(batch)
             require_finite(loss, "KTO loss")
-            loss.backward()
+            backward(loss, passes.policy)
             ratios.append(log_ratios_B.detach())
     return figures(passes.gathered(ratios, parts, len(batch)), _up(batch, passes.device), point, spec)
 

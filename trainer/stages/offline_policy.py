@@ -50,7 +50,7 @@ class OfflinePolicyStage:
         def step(index: int) -> dict[str, float]:
             rows = batch_indices(count, spec.batch_size, index, session.seed(stage), "order", spec.epochs)
             values = accumulate(rows)
-            values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
+            values |= learner.measured_update(index) | {"lr": learner.lr(index)}
             if held_out and loop.evaluates(index + 1):
                 rows_now = evaluated(held_out, spec.eval_rows, loop.is_last(index + 1))
                 with evaluating(loop.is_last(index + 1)):

@@ -18,6 +18,7 @@ from trainer.models import Model, present
 from trainer.models.sequences import Batch, completion_logprobs, masked_sum
 from trainer.optim.halves import accumulate_halves, divides, halves
 from trainer.optim.learner import Learner, require_finite
+from trainer.optim.loss_scale import backward
 from trainer.optim.micro_batches import AtOnce, BatchLimits, limits
 from trainer.randomness import batch_indices
 from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
@@ -59,10 +60,10 @@ def train(
         rows = batch_indices(len(examples), spec.batch_size, index, session.seed("sft"), "order", spec.epochs)
         batch = [examples[row] for row in rows]
         loss = accumulate(model, batch, codec, at_once, session.device, session.world, pair)
-        norm = learner.update(index)
+        stepped = learner.measured_update(index)
         tokens = sum(len(e.prompt) + len(e.completion) for e in batch)
         speed = tokens / (time.perf_counter() - began)
-        values = {"loss": loss, "lr": learner.lr(index), "grad_norm": norm, "time/tokens_per_second": speed}
+        values = {"loss": loss, "lr": learner.lr(index), **stepped, "time/tokens_per_second": speed}
         if held_out and loop.evaluates(index + 1):
             rows_now = evaluated(held_out, spec.eval_rows, loop.is_last(index + 1))
             with evaluating(loop.is_last(index + 1)):
@@ -105,7 +106,7 @@ def accumulate(
     with world.fail_together():
         for rows in in_step(parts, world, model):
             loss, value = loss_of(rows)
-            loss.backward()
+            backward(loss, model)
             total += value
     return world.sum_number(total)
 

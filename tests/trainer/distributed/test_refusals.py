@@ -26,6 +26,7 @@ def sharded(**changes: Any) -> JobSpec:
     [
         ({"model": PATH}, "`model.lora`"),
         ({"model": BFLOAT16}, '`model.trained_weights` = "bfloat16"'),
+        ({"model": {"dtype": "float16"}}, '`model.dtype` = "float16"'),
         ({"runtime": {"offload_frozen": True}}, "`runtime.offload_frozen`"),
         ({"sft": {"optimizer": "adamw_8bit"}}, '`sft.optimizer` = "adamw_8bit"'),
         ({"reward_model": {"offload_optimizer": True}}, "`reward_model.offload_optimizer`"),

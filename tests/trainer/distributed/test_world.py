@@ -1,5 +1,6 @@
 """The collective operations of `World`, in two processes."""
 
+import math
 import multiprocessing
 import os
 import random
@@ -21,6 +22,10 @@ from trainer.distributed.world import balance, contiguous_blocks
 from trainer.errors import Diverged, StorageError
 from trainer.hangs import Finding, Floors, HangWatch, PeerPlaces, phase
 from trainer.hangs import watch as watch_module
+from trainer.models.heads import compute_in
+from trainer.optim.learner import Learner
+from trainer.optim.loss_scale import backward
+from trainer.spec import OptimizerSpec
 
 
 def _gradients(world: World) -> object:
@@ -34,6 +39,20 @@ def _gradients(world: World) -> object:
     weights[1].grad = torch.full((2,), float(world.rank + 1))
     world.sum_gradients(weights)
     return [None if weight.grad is None else weight.grad.tolist() for weight in weights]
+
+
+def _overflow(world: World) -> object:
+    """The gradient of the second process alone overflows at first; both then take the same step."""
+    model = compute_in(nn.Linear(1, 1, bias=False), torch.float16)
+    nn.init.zeros_(model.weight)
+    spec = OptimizerSpec.model_validate({"learning_rate": 0.1, "lr_schedule": "constant", "warmup_ratio": 0})
+    learner, found = Learner(model, spec, 10, world=world), list[object]()
+    for _ in range(2):
+        with torch.autocast("cpu", dtype=torch.float16):
+            output = model(torch.ones(1, 1))
+        backward((1.5 if world.rank == 1 else 0.25) * output.float().sum(), model)
+        found.append((learner.update(0), learner.scale_metrics, round(model.weight.item(), 6)))
+    return found
 
 
 def _rows(world: World) -> object:
@@ -116,7 +135,7 @@ def _refuse() -> None:
     raise StorageError("taken")
 
 
-WORK: list[Callable[[World], object]] = [_gradients, _rows, _numbers, _trouble, _hang, _end_of_run]
+WORK: list[Callable[[World], object]] = [_gradients, _rows, _numbers, _trouble, _hang, _overflow, _end_of_run]
 
 
 def _process(rank: int, port: int, answers: Connection) -> None:
@@ -167,6 +186,12 @@ def test_world_error_on_one_process_is_raised_on_all(
 
 
 # Who computes which rows.
+def test_world_agrees_on_a_step_that_overflows_in_one(answers: list[list[object]]) -> None:
+    """1.5 · 65536 is above 65504, and 0.25 · 65536 is not. Adam's first step has the length of the rate."""
+    halved = {"loss_scale": 32768.0, "overflows": 1.0}
+    assert [answer[5] for answer in answers] == [[(math.inf, halved, 0.0), (1.75, halved, -0.1)]] * 2
+
+
 def test_balance_longest_row_and_the_rest_get_separate_processes() -> None:
     assert balance([10, 2, 3, 4], 2) == [[0], [1, 2, 3]]
     assert balance([5, 5, 5, 5], 2) == [[0, 2], [1, 3]]
@@ -203,7 +228,7 @@ def test_world_of_one_process_holds_all_rows_without_messages() -> None:
 
 def test_process_group_is_closed_at_the_end_of_a_run(answers: list[list[object]]) -> None:
     """With an open one, about one process in six aborted at its exit with status -6, after a run that had finished."""
-    assert [answer[5] for answer in answers] == [(True, False), (True, False)]
+    assert [answer[6] for answer in answers] == [(True, False), (True, False)]
 
 
 def test_a_process_that_is_behind_in_a_collective_is_named(answers: list[list[object]]) -> None:

@@ -25,7 +25,7 @@ from trainer.sampling import SamplingOptions, sample
 from trainer.spec import ModelSpec, PPOSpec
 from trainer.text.stops import NO_STOPS, Stops
 
-TYPES = ("bfloat16",)
+TYPES = ("bfloat16", "float16")
 
 
 def whole(folder: Path, dtype: str) -> ModelBuilder:

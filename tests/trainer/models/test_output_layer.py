@@ -177,13 +177,14 @@ def test_hooked_head_keeps_no_fp32_logits() -> None:
     assert not [t for t in kept if t.dtype == torch.float32 and t.numel() >= TOKENS * VOCABULARY]
 
 
-def test_impossible_token_adds_no_entropy_and_gets_no_gradient() -> None:
-    """A hook sets the logit of a token to −∞, as a mask of forbidden tokens does."""
-    head = nn.Linear(3, 3, bias=False)
-    head.weight.data = torch.eye(3)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_impossible_token_adds_no_entropy_and_gets_no_gradient(dtype: torch.dtype) -> None:
+    """A hook sets the logit of a token to −∞, as a mask of forbidden tokens does. The others are far below 0."""
+    head = nn.Linear(3, 3, bias=False, dtype=dtype)
+    head.weight.data = torch.eye(3, dtype=dtype)
     head.register_forward_hook(lambda _module, _inputs, logits: logits + torch.tensor([0.0, 0.0, -torch.inf]))
     model = SimpleNamespace(get_output_embeddings=lambda: head, config=SimpleNamespace())
-    inputs = torch.zeros(1, 3, requires_grad=True)
+    inputs = torch.tensor([[-8.0, -8.0, 0.0]], dtype=dtype, requires_grad=True)
     _, entropy = token_logprobs(model, inputs, torch.tensor([0]), with_entropy=True)
     assert entropy is not None and float(entropy.detach()) == pytest.approx(math.log(2))
     (gradient,) = torch.autograd.grad(entropy.sum(), inputs)

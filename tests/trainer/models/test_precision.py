@@ -20,7 +20,9 @@ from trainer.events import Message
 from trainer.models import check_quantization, load_policy, load_reward_model, precision, save_result
 from trainer.models.adapters import is_adapter
 from trainer.models.sequences import completion_logprobs, sequence_scores
+from trainer.preflight import own_model
 from trainer.preflight.check import check
+from trainer.preflight.own_model import Device
 from trainer.session.session import Session
 from trainer.spec import ModelSpec
 
@@ -111,6 +113,25 @@ def test_the_preflight_counts_what_auto_would_be_on_the_device(monkeypatch: pyte
         "Computing in float32 on a GPU (float32 products) is several times slower than in bfloat16."
     ]
     assert memory(None, "cpu") == memory("float32", "cpu") and not memory(None, "cpu")[1]
+
+
+@pytest.mark.parametrize(
+    ("device", "capability", "expected"),
+    [
+        ("cpu", (8, 0), [("warning", "Computing in float16 on a CPU is slower than in float32.")]),
+        ("cuda", (7, 0), []),
+        ("cuda", (5, 3), []),
+        ("cuda", (5, 2), [("error", "This GPU does not compute in float16.")]),
+    ],
+)
+def test_preflight_looks_whether_the_device_computes_in_float16(
+    monkeypatch: pytest.MonkeyPatch, device: Device, capability: tuple[int, int], expected: list[tuple[str, str]]
+) -> None:
+    gpu(monkeypatch, has_bfloat16=False)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: capability)
+    spec = spec_of(["sft"], model={"path": "some/model", "dtype": "float16"})
+    found = [finding for finding in own_model._machine(spec, device, False) if finding.code == "dtype"]
+    assert [(finding.level, finding.detail) for finding in found] == expected
 
 
 # Backbones in 8 or 4 bits: refused by name without bitsandbytes; with it, every stage leaves an adapter to start from.

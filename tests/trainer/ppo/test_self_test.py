@@ -25,7 +25,7 @@ from trainer.stages.reward_model.train import raw_scores
 from trainer.stages.tokenized_rows import TokenizedDemonstration
 from trainer.text.codec import TokenizedPrompt
 
-DTYPES = [torch.float32, torch.bfloat16]
+DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 PROMPTS = [TokenizedPrompt(f"prompt {n}", [2 + n, *range(3, 4 + n)]) for n in range(10)]
 REFERENCES = [TokenizedDemonstration([2 + n % 9, 7], [*range(3, 4 + n % 5), 1]) for n in range(40)]
 

@@ -61,8 +61,8 @@ def test_a_model_a_dataset_and_ppo_are_a_complete_job() -> None:
             "#/runtime: `compile` was removed, because it brought at most 5 %; leave it out",
         ),
         (
-            {"model": {"path": "x", "dtype": "float16"}},
-            '#/model/dtype: "float16" was removed; use "auto" or "bfloat16", or "float32" on a GPU without bfloat16',
+            {"model": {"path": "x", "dtype": "float16", "trained_weights": "bfloat16"}},
+            '#/model: `trained_weights` = "bfloat16" needs `dtype` = "bfloat16", which they compute in',
         ),
     ],
 )

@@ -19,6 +19,7 @@ from trainer.models.members import learners_of, members_of
 from trainer.models.sequences import Batch, member_scores, sequence_scores
 from trainer.optim.halves import accumulate_halves, divides, halves
 from trainer.optim.learner import require_finite
+from trainer.optim.loss_scale import backward
 from trainer.optim.micro_batches import AtOnce, BatchLimits, limits
 from trainer.spec import RewardModelSpec
 from trainer.stages.reward_model.report_card import MemberVerdicts
@@ -142,7 +143,7 @@ def accumulate_rankings(
     with world.fail_together():
         for some in in_step(micro_batches, world, model):
             loss, scored = loss_of(some)
-            loss.backward()
+            backward(loss, model)
             parts.append(scored)
     return figures(_gathered(parts, mine, batch, device, world), spec)
 

@@ -19,6 +19,7 @@ from trainer.models import Model, present
 from trainer.models.members import learners_of
 from trainer.models.sequences import Batch, member_scores
 from trainer.optim.learner import require_finite
+from trainer.optim.loss_scale import backward
 from trainer.optim.micro_batches import AtOnce, limits
 from trainer.stages.reward_model.pairwise import pointwise_loss
 from trainer.stages.reward_model.report_card import BINS, MemberVerdicts, calibration_error
@@ -72,7 +73,7 @@ def accumulate(
                 learns_BM = learners_of(some, scores_BM.shape[1], member_share, device)
             loss = _loss(scores_BM, up_B, learns_BM).sum() / len(batch)
             require_finite(loss, "reward-model loss")
-            loss.backward()
+            backward(loss, model)
             scores |= dict(zip(rows, scores_BM.tolist(), strict=True))
     return figures(_gathered(scores, mine, batch, world))
 

@@ -390,7 +390,7 @@ def train(
     def step(index: int) -> dict[str, float]:
         seed = session.seed("reward_model")
         values = objective.accumulate(batch_indices(objective.rows, spec.batch_size, index, seed, "order", spec.epochs))
-        values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
+        values |= learner.measured_update(index) | {"lr": learner.lr(index)}
         if loop.evaluates(index + 1):
             with evaluating(loop.is_last(index + 1)):
                 found = objective.evaluate(loop.is_last(index + 1))

@@ -10077,14 +10077,14 @@ export interface components {
             tokenizer?: components["schemas"]["TokenizerSpec"] | null;
             /**
              * Dtype
-             * @description Type in which forward passes compute. It is also the type in which frozen models store their linear layers and a backbone under adapters all of its weights. "auto" is bfloat16 on a GPU that has it, and float32 elsewhere; a run keeps the type it began with.
+             * @description Type in which forward passes compute. It is also the type in which frozen models store their linear layers and a backbone under adapters all of its weights. "auto" is bfloat16 on a GPU that has it, and float32 elsewhere; a run keeps the type it began with. `float16`: 11 bits in place of the 8 of bfloat16, so the log-probabilities of sampler and trainer lie closer together (arXiv 2510.26788), but no numbers above 65504. Trained weights stay in float32. Dynamic loss scaling keeps small gradients from vanishing (Micikevicius et al. 2018). A step whose gradient overflows is left out, and the metric `overflows` counts it.
              * @default auto
              * @enum {string}
              */
-            dtype: "auto" | "float32" | "bfloat16";
+            dtype: "auto" | "float32" | "bfloat16" | "float16";
             /**
              * Output Layer
-             * @description Type in which the output layer of policies and references computes the logits. `dtype`: that of `dtype`. `float32`: from hidden states in bfloat16, logits in float32, when sampling and in training. Log-probabilities of the sampler and of the trainer then lie closer together (MiniMax 2025, arXiv 2506.13585, §3.2). Logits take twice the memory, and their products are slower.
+             * @description Type in which the output layer of policies and references computes the logits. `dtype`: that of `dtype`. `float32`: from hidden states in `dtype`, logits in float32, when sampling and in training. Log-probabilities of the sampler and of the trainer then lie closer together (MiniMax 2025, arXiv 2506.13585, §3.2). Logits take twice the memory, and their products are slower.
              * @default dtype
              * @enum {string}
              */
