@@ -4,6 +4,7 @@
 export const DATASET_KINDS = {
   "preferences": "preferences",
   "thumbs": "thumbs",
+  "steps": "steps",
   "sft": "sft",
   "prompts": "prompts",
   "evaluation_prompts": "prompts",
