@@ -206,3 +206,13 @@ def key_of(platform: Up) -> str:
     key = DataFolder(platform.folder).key()
     assert key is not None
     return key
+
+
+@pytest.fixture(scope="module")
+def open_round(platform: Up, finished_job: str) -> str:
+    """A round of annotation on the preferences of the job."""
+    with platform.client() as client:
+        source = {"type": "dataset", "dataset": client.get_job(finished_job)["spec"]["data"]["preferences"]}
+        round_id = client.create_annotation_round({"source": source | {"rows": "all"}, "overlap": 2})["id"]
+        eventually(lambda: client.get_annotation_round(round_id)["status"] == "open")
+    return round_id

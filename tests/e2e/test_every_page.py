@@ -10,8 +10,6 @@ from playwright.sync_api import CDPSession, ConsoleMessage, Page, expect
 from proximal.sdk import Client
 from tests.e2e.axe import unread, unseen, violations
 from tests.e2e.conftest import REPOSITORY, NewPage
-from tests.proximal.conftest import Up
-from tests.waiting import eventually
 
 ASSETS = REPOSITORY / "frontend" / "dist" / "assets"
 WIDTHS = (320, 800, 1280, 2560)
@@ -37,16 +35,6 @@ GO = """path => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def open_round(platform: Up, finished_job: str) -> str:
-    """A round of annotation on the preferences of the job."""
-    with platform.client() as client:
-        source = {"type": "dataset", "dataset": client.get_job(finished_job)["spec"]["data"]["preferences"]}
-        round_id = client.create_annotation_round({"source": source | {"rows": "all"}, "overlap": 2})["id"]
-        eventually(lambda: client.get_annotation_round(round_id)["status"] == "open")
-    return round_id
-
-
 def paths(client: Client, job_id: str, round_id: str) -> Iterator[str]:
     dataset = f"/datasets/{client.get_job(job_id)['spec']['data']['preferences'].partition('@')[0]}"
     yield from ("/", "/?q=nothing-like-this", "/groups", f"/groups/{client.create_group(name='Empty')['id']}")
@@ -64,7 +52,7 @@ def paths(client: Client, job_id: str, round_id: str) -> Iterator[str]:
     )
     yield from ("/datasets", "/datasets/new", "/annotate", "/annotate/new", f"/annotate/new?job={job_id}")
     yield from (f"/annotate/{round_id}", f"/annotate/{round_id}/queue")
-    yield from ("/settings", "/settings?tab=usage", "/settings?tab=notifications")
+    yield from ("/settings", "/settings?tab=members", "/settings?tab=usage", "/settings?tab=notifications")
 
 
 def opened(page: Page, path: str) -> None:

@@ -1,6 +1,7 @@
 import { type ReactNode, useContext, useMemo } from "react";
 import { Link, type To, UNSAFE_NavigationContext as NavigationContext, useLocation } from "react-router";
-import { kept, useReadOnly, withReadOnly } from "@/lib/read-only";
+import { usePermissions } from "@/lib/permissions";
+import { kept, useReadOnlyView, withReadOnly } from "@/lib/read-only";
 import styles from "./shell.module.css";
 
 /**
@@ -8,7 +9,7 @@ import styles from "./shell.module.css";
  * too. The router has no public place between a link and the address.
  */
 export function KeepReadOnly({ children }: { children: ReactNode }) {
-  const isOn = useReadOnly();
+  const isOn = useReadOnlyView();
   const context = useContext(NavigationContext);
   const value = useMemo(() => {
     if (!isOn) return context;
@@ -26,10 +27,21 @@ export function KeepReadOnly({ children }: { children: ReactNode }) {
   return <NavigationContext value={value}>{children}</NavigationContext>;
 }
 
-/** Names the read-only view, and leads out of it. */
+/** Names the read-only view and leads out of it, or names the role of a user who cannot leave it. */
 export function ReadOnlyBanner() {
   const { search } = useLocation();
-  if (!useReadOnly()) return null;
+  const isView = useReadOnlyView();
+  const { role, may } = usePermissions();
+  if (!may("submit"))
+    return (
+      <p className={`${styles.version} ${styles.readOnly}`} role="status">
+        <span>
+          <b>You are {role === "annotator" ? "an annotator" : `a ${role ?? "viewer"}`} of this project.</b>{" "}
+          {may("annotate") ? "You can answer annotation rounds." : "You can read everything and change nothing."}
+        </span>
+      </p>
+    );
+  if (!isView) return null;
   return (
     <p className={`${styles.version} ${styles.readOnly}`} role="status">
       <span>

@@ -1,7 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type RefObject, Suspense, useEffect, useRef } from "react";
-import { Link, NavLink, Outlet, useLocation } from "react-router";
+import { Link, Navigate, NavLink, Outlet, useLocation } from "react-router";
 import { NewVersion } from "@/app/new-version";
+import { MainNavigation } from "@/app/main-navigation";
 import { Notifier } from "@/app/notifier";
 import { KeepReadOnly, ReadOnlyBanner } from "@/app/read-only";
 import { ThemeButton } from "@/app/theme";
@@ -18,6 +19,7 @@ import { paths } from "@/lib/address";
 import { sessionKey } from "@/lib/api/client";
 import { count } from "@/lib/format";
 import { useLink } from "@/lib/live/use-live";
+import { usePermissions } from "@/lib/permissions";
 import { useReadOnly } from "@/lib/read-only";
 import { keepViewSettings, onRefusedSetting, viewSettingsQuery } from "@/lib/view-settings";
 import styles from "./shell.module.css";
@@ -25,6 +27,7 @@ import styles from "./shell.module.css";
 export function Shell() {
   const main = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
+  const { may } = usePermissions();
   useKeptFocus(main, pathname);
   useEffect(keepFocus, []);
   return (
@@ -38,9 +41,9 @@ export function Shell() {
             <MarkIcon />
             <span>Proximal</span>
           </Link>
-          <Pages />
-          <Workers />
-          <Palette />
+          <MainNavigation />
+          {may("read") && <Workers />}
+          {may("read") && <Palette />}
           <ThemeButton />
           <NavLink to={paths.settings()} className={buttonClass("quiet")} aria-label="Settings" title="Settings">
             <GearIcon />
@@ -50,13 +53,13 @@ export function Shell() {
       </header>
       <NewVersion />
       <ReadOnlyBanner />
-      <Notifier />
+      {may("read") && <Notifier />}
       <ViewSettings />
       <main id="main" ref={main} className={styles.main} tabIndex={-1}>
         {/* The code of the first page may be on its way; later, the page before stays until the next one is there. */}
         <Boundary address={pathname}>
           <Suspense fallback={<Loading />}>
-            <Outlet />
+            {pathname === paths.jobs && !may("read") ? <Navigate to={paths.rounds} replace /> : <Outlet />}
           </Suspense>
         </Boundary>
       </main>
@@ -75,37 +78,6 @@ function useKeptFocus(main: RefObject<HTMLElement | null>, pathname: string): vo
     if (!focused || focused === document.body || !focused.checkVisibility())
       main.current?.focus({ preventScroll: true });
   }, [main, pathname]);
-}
-
-/** Links to the main pages. Where they have no room, their row scrolls, and shows the present page. */
-function Pages() {
-  const row = useRef<HTMLElement>(null);
-  const { pathname } = useLocation();
-  useEffect(() => {
-    row.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }, [pathname]);
-  return (
-    <nav ref={row} className={`${styles.nav} fading`} aria-label="Main">
-      <JobsLink />
-      <NavLink to={paths.compare()}>Compare</NavLink>
-      <NavLink to={paths.findings}>Findings</NavLink>
-      <NavLink to={paths.groups}>Groups</NavLink>
-      <NavLink to={paths.templates}>Templates</NavLink>
-      <NavLink to={paths.datasets}>Datasets</NavLink>
-      <NavLink to={paths.rounds}>Annotate</NavLink>
-      <a href={paths.docs}>API</a>
-    </nav>
-  );
-}
-
-/** The list of jobs is at the root, so the address alone does not mark the pages below it. */
-function JobsLink() {
-  const isHere = /^\/(jobs)?(\/|$)/.test(useLocation().pathname);
-  return (
-    <Link to={paths.jobs} className={isHere ? "active" : undefined} aria-current={isHere ? "page" : undefined}>
-      Jobs
-    </Link>
-  );
 }
 
 /** Pages that are as wide as the screen: beginnings of their addresses, and whole ones. */

@@ -1,4 +1,5 @@
 import { useLocation } from "react-router";
+import { usePermissions } from "@/lib/permissions";
 
 /** The parameter of the address that asks for the view: 1. A link that leaves it has 0, which no address keeps. */
 const PARAMETER = "readonly";
@@ -16,8 +17,14 @@ interface Address {
 export const isReadOnly = ({ pathname, search }: Address): boolean =>
   PAGES.test(pathname) && new URLSearchParams(search).get(PARAMETER) === ON;
 
-/** Whether the present page offers no action that changes something. */
-export const useReadOnly = (): boolean => isReadOnly(useLocation());
+/** Whether the address of the present page asks for the view. */
+export const useReadOnlyView = (): boolean => isReadOnly(useLocation());
+
+/** Whether the present page offers no action that changes something: by its address, or by the role of the user. */
+export function useReadOnly(): boolean {
+  const { may } = usePermissions();
+  return useReadOnlyView() || !may("submit");
+}
 
 /** The query of an address, changed so that it shows the page in the view, or leaves the view. */
 export function withReadOnly(search: string, on: boolean): string {

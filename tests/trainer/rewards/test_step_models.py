@@ -70,7 +70,7 @@ def test_after_a_stop_string_the_model_reads_an_eos(tmp_path: Path) -> None:
     assert found.dense.tokens[0] == pytest.approx([0, read[1], 0, 0, 0, read[3]], abs=tolerance.largest())
 
 
-def test_a_model_with_another_tokenizer_reads_the_steps_of_its_text(tmp_path: Path) -> None:
+def test_model_with_another_tokenizer_reads_its_own_steps(tmp_path: Path) -> None:
     other = train_tokenizer(["abab abab abab"] * 9, 270)
     model = stepwise(tmp_path, other)
     answer = encoded(CODEC, "ask ", "abab\nabab")

@@ -1,9 +1,12 @@
 import { queryOptions } from "@tanstack/react-query";
-import { allPages, answer, api } from "@/lib/api/client";
+import { accepted, allPages, answer, api } from "@/lib/api/client";
 import type { components } from "@/lib/api/schema.gen";
 
 export type Key = components["schemas"]["Key"];
 type CreatedKey = components["schemas"]["CreatedKey"];
+export type Member = components["schemas"]["Member"];
+export type Role = components["schemas"]["Role"];
+type CreatedMember = components["schemas"]["CreatedMember"];
 export type Usage = components["schemas"]["Usage"];
 
 export const keysQuery = queryOptions({
@@ -22,6 +25,27 @@ export function validKeysMadeBy(id: string, keys: readonly Key[]): Key[] {
   const made = keys.filter((key) => key.made_by === id);
   return made.flatMap((key) => [...(key.revoked_at ? [] : [key]), ...validKeysMadeBy(key.id, keys)]);
 }
+
+export const membersQuery = queryOptions({
+  queryKey: ["members"],
+  queryFn: () => allPages(() => answer(api.GET("/v1/members"))),
+});
+
+export const projectQuery = queryOptions({ queryKey: ["project"], queryFn: () => answer(api.GET("/v1/project")) });
+
+export interface Joining {
+  readonly name: string;
+  readonly kind: Member["kind"];
+  readonly role: Role;
+}
+
+export const addMember = (body: Joining): Promise<CreatedMember> => answer(api.POST("/v1/members", { body }));
+
+export const setRole = (id: string, role: Role): Promise<Member> =>
+  answer(api.PUT("/v1/members/{user_id}/role", { params: { path: { user_id: id } }, body: { role } }));
+
+export const removeMember = (id: string): Promise<void> =>
+  accepted(api.DELETE("/v1/members/{user_id}", { params: { path: { user_id: id } } }));
 
 export const usageQuery = queryOptions({
   queryKey: ["usage"],

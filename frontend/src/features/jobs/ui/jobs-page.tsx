@@ -1,11 +1,11 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Suspense, useDeferredValue, useMemo, useState } from "react";
-import { Link } from "react-router";
-import { Button, buttonClass } from "@/components/button";
+import { Button } from "@/components/button";
 import { loadable } from "@/components/loadable";
 import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
+import { SubmitLink } from "@/components/submit-link";
 import { filteredJobsQuery, type JobFilter } from "@/features/jobs/api";
 import { useMembers } from "@/features/jobs/api-fields";
 import { type Choice, filterOf, isFiltered, readChoice, UNFILTERED, writeChoice } from "@/features/jobs/model/choice";
@@ -54,14 +54,7 @@ export function JobsPage() {
   const isFirst = jobs?.length === 0 && !isFiltered(choice) && !query.isPlaceholderData;
   return (
     <div data-wide>
-      <PageHeader
-        title="Jobs"
-        actions={
-          <Link className={buttonClass("primary")} to={paths.newJob()}>
-            New job
-          </Link>
-        }
-      />
+      <PageHeader title="Jobs" actions={<SubmitLink to={paths.newJob()}>New job</SubmitLink>} />
       {query.isError && jobs && <StaleBanner since={query.dataUpdatedAt} />}
       {!isFirst && (
         <div className={styles.tools}>

@@ -20,8 +20,8 @@ export function KeysTab() {
   return (
     <div className={styles.stack}>
       <p className={styles.note}>
-        Every key below sees the same jobs, datasets and annotation rounds. Give each machine or script a key of its
-        own, so that you can revoke one without the others.
+        A key allows what the role of its member allows, or less if it has scopes. Give each machine or script a key of
+        its own, so that you can revoke one without the others.
       </p>
       <NewKey />
       <Table label="API keys" head={["Name", "Begins with", "Created", "Last used", "State"]}>
@@ -88,6 +88,12 @@ function KeyRow({ item, keys }: { item: Key; keys: readonly Key[] }) {
     <tr data-key={item.id} className={item.revoked_at ? styles.revoked : ""}>
       <th scope="row">
         {item.name} {item.operator && <small className={styles.tag}>operator</small>}
+        {item.scopes && <small className={styles.tag}>{item.scopes.join(", ")}</small>}
+        {item.expires_at && (
+          <small className={styles.maker}>
+            ends <TimeAgo time={item.expires_at} />
+          </small>
+        )}
         {maker && (
           <small className={styles.maker}>
             made with {maker.name}

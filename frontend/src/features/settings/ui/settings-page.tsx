@@ -1,12 +1,14 @@
 import { PageHeader } from "@/components/page-header";
 import { type Choice, Tabs } from "@/components/tabs";
 import { KeysTab } from "@/features/settings/ui/keys-tab";
+import { MembersTab } from "@/features/settings/ui/members-tab";
 import { NotificationsTab } from "@/features/settings/ui/notifications-tab";
 import { UsageTab } from "@/features/settings/ui/usage-tab";
 import { useAddress } from "@/lib/address";
 
 const TABS = [
   { id: "keys", label: "API keys" },
+  { id: "members", label: "Members" },
   { id: "usage", label: "Usage and limits" },
   { id: "notifications", label: "Notifications" },
 ] as const satisfies readonly Choice<string>[];
@@ -15,6 +17,7 @@ type TabId = (typeof TABS)[number]["id"];
 
 const PANELS: Record<TabId, () => React.ReactNode> = {
   keys: KeysTab,
+  members: MembersTab,
   usage: UsageTab,
   notifications: NotificationsTab,
 };

@@ -1,9 +1,10 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { Button, buttonClass } from "@/components/button";
+import { Button } from "@/components/button";
 import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
+import { SubmitLink } from "@/components/submit-link";
 import { roundsQuery } from "@/features/annotation/api";
 import { Leftovers } from "@/features/annotation/ui/queue/sending";
 import { RoundTable } from "@/features/annotation/ui/rounds/round-table";
@@ -16,15 +17,7 @@ export function RoundsPage() {
   const rounds = query.data?.pages.flatMap((page) => page.data);
   return (
     <>
-      <PageHeader
-        title="Annotate"
-        wide
-        actions={
-          <Link className={buttonClass("primary")} to={paths.newRound()}>
-            New round
-          </Link>
-        }
-      />
+      <PageHeader title="Annotate" wide actions={<SubmitLink to={paths.newRound()}>New round</SubmitLink>} />
       <Leftovers />
       {query.isError && rounds && <StaleBanner since={query.dataUpdatedAt} />}
       {query.isPending && <Skeleton rows={4} height="2.75rem" label="Loading rounds" />}

@@ -5,6 +5,7 @@ import { Button, buttonClass } from "@/components/button";
 import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
+import { SubmitLink } from "@/components/submit-link";
 import { datasetsQuery } from "@/features/datasets/api/datasets";
 import { asSort } from "@/features/datasets/model/choice";
 import { addFiles } from "@/features/datasets/model/transfers";
@@ -43,15 +44,7 @@ export function DatasetsPage() {
   const isFirst = isEmpty && !isFiltered && !query.isPlaceholderData;
   return (
     <div className={over ? styles.dropping : ""}>
-      <PageHeader
-        title="Datasets"
-        wide
-        actions={
-          <Link className={buttonClass("primary")} to={paths.newDataset}>
-            Add data
-          </Link>
-        }
-      />
+      <PageHeader title="Datasets" wide actions={<SubmitLink to={paths.newDataset}>Add data</SubmitLink>} />
       {query.isError && datasets && <StaleBanner since={query.dataUpdatedAt} />}
       <OnTheWay />
       <ListFilters filter={filter} onChange={change} />

@@ -1,0 +1,16 @@
+import { skipToken, useQuery } from "@tanstack/react-query";
+import { sessionKey } from "@/lib/api/client";
+import type { components } from "@/lib/api/schema.gen";
+
+type Session = components["schemas"]["Session"];
+type Action = components["schemas"]["Action"];
+
+/** The caller's role in the project and its rights; all rights until the session is known. The API decides each request anew. */
+export function usePermissions() {
+  const { data } = useQuery<Session | null>({ queryKey: sessionKey, queryFn: skipToken });
+  return {
+    role: data?.role ?? null,
+    userId: data?.user.id ?? null,
+    may: (action: Action): boolean => !data || data.permissions.includes(action),
+  };
+}

@@ -1,0 +1,60 @@
+"""An admin adds members, and each of them sees the pages and actions of its role."""
+
+from playwright.sync_api import Page, expect
+
+from proximal.sdk import Client
+from tests.e2e.axe import violations
+from tests.e2e.conftest import NewPage
+from tests.e2e.test_read_only import sign_in
+
+
+def _added(page: Page, name: str, role: str) -> str:
+    """Add a member in the browser. Returns its key."""
+    page.goto("/settings?tab=members")
+    page.get_by_label("Name of a new member").fill(name)
+    page.get_by_label("Role", exact=True).select_option(role)
+    page.get_by_role("button", name="Add member").click()
+    return page.locator("pre").inner_text().strip()
+
+
+def test_viewer_sees_a_run_without_actions(new_page: NewPage, finished_job: str) -> None:
+    key = _added(new_page(), "Vera", "viewer")
+    page = new_page(signed_in=False)
+    sign_in(page.context, key)
+    page.goto(f"/jobs/{finished_job}")
+    expect(page.get_by_text("You are a viewer of this project.")).to_be_visible()
+    expect(page.get_by_role("main")).to_contain_text("Score")
+    main = page.get_by_role("main")
+    expect(main.get_by_role("button", name="Actions")).to_have_count(0)
+    page.goto("/")
+    expect(main.get_by_role("heading", name="Jobs")).to_be_visible()
+    expect(main.get_by_role("link", name="New job")).to_have_count(0)
+    assert violations(page) == []
+
+
+def test_annotator_sees_the_rounds_only(new_page: NewPage, open_round: str) -> None:
+    key = _added(new_page(), "Ann", "annotator")
+    page = new_page(signed_in=False)
+    sign_in(page.context, key)
+    page.goto("/")
+    expect(page.get_by_role("heading", name="Annotate")).to_be_visible()
+    expect(page.get_by_text("You can answer annotation rounds.")).to_be_visible()
+    expect(page.get_by_label("Main").get_by_role("link")).to_have_text(["Annotate", "API"])
+    expect(page.get_by_role("link", name="New round")).to_have_count(0)
+    page.goto(f"/annotate/{open_round}/queue")
+    expect(page.get_by_role("main").locator("h1, kbd").first).to_be_visible()
+    assert violations(page) == []
+
+
+def test_admin_changes_a_role_and_removes_a_member(new_page: NewPage, client: Client) -> None:
+    page = new_page()
+    _added(page, "Max", "member")
+    page.get_by_role("button", name="I have passed it on").click()
+    with page.expect_response("**/role") as changed:
+        page.get_by_label("Role of Max").select_option("admin")
+    assert changed.value.ok
+    expect(page.get_by_text("Max is an admin now.")).to_be_visible()
+    page.get_by_role("button", name="Remove Max").click()
+    page.get_by_role("button", name="Remove", exact=True).last.click()
+    expect(page.get_by_text("Max is no longer a member.")).to_be_visible()
+    assert "Max" not in [member["name"] for member in client.list_members()]
