@@ -8,7 +8,7 @@ const api = "http://127.0.0.1:8000";
 /** The code that most pages need. Over HTTP/1.1 a browser requests six files at a time, and a round costs a phone 0.15 s. */
 const COMMON = [
   /node_modules\/(react|react-dom|react-router|scheduler|openapi-fetch|@tanstack\/(query-core|react-query))\/|rolldown\/runtime/,
-  /src\/lib\/(api|address|format|names|read-only|states|stored|visible)/,
+  /src\/lib\/(api\/(?!fields\.gen)|address|format|names|permissions|read-only|states|stored|visible)/,
   /src\/components\/(button|card|choice|copy-read-only-link|icons|loadable|menu|notice|overlay-button|page-header|popover|search-box|segmented|status|table|tabs|text|toast)/,
   /src\/charts\/(palette|series|charts\.module)/,
 ];

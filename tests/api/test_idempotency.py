@@ -50,6 +50,8 @@ REPEATABLE |= {
     "create_worker_token",  # its response contains the token, which is not stored
     "join_worker",
     "create_key",  # its response contains the key, which is not stored
+    "create_member_key",
+    "add_member",  # its response contains a key
     "revoke_key",
 }
 

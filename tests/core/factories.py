@@ -24,6 +24,7 @@ from trainer.spec import JobSpec
 ROWS: dict[DatasetKind, list[dict[str, Any]]] = {
     DatasetKind.PREFERENCES: [{"prompt": f"p{n}", "chosen": "good", "rejected": "bad"} for n in range(3)],
     DatasetKind.THUMBS: [{"prompt": f"p{n}", "completion": "good", "thumb": "up"} for n in range(3)],
+    DatasetKind.STEPS: [{"prompt": f"p{n}", "steps": ["a", "b"], "labels": ["good", "bad"]} for n in range(3)],
     DatasetKind.PROMPTS: [{"prompt": f"p{n}"} for n in range(3)],
     DatasetKind.SFT: [{"prompt": f"p{n}", "completion": "good"} for n in range(3)],
     DatasetKind.PRETRAINING: [{"text": f"text {n}"} for n in range(3)],

@@ -16,7 +16,7 @@ from api import deps
 from api.app import create_app
 from api.authorization import PUBLIC
 from core.access import keys, members
-from core.errors import PlatformError
+from core.errors import TooLarge
 from core.models import (
     AnnotationRound,
     ApiKey,
@@ -40,7 +40,7 @@ OPERATIONS = [
     for method, operation in item.items()
     if operation["operationId"] not in PUBLIC
 ]
-PASSED = 418
+PASSED = 413
 """The status of a request that the walk lets no further than the check."""
 OBJECTS: Mapping[str, Any] = {
     "job_id": Job,
@@ -134,21 +134,13 @@ class World:
         self.session.commit()
 
 
-class Passed(PlatformError):
-    """Ends a request that has passed the check."""
-
-    status = PASSED
-    code = "passed"
-    title = "The request may be made."
-
-
 def _stop_after_the_check(app: FastAPI) -> None:
     """No route runs, so that a walk changes nothing."""
 
     @functools.wraps(deps.caller)
     def checked(*args: Any, **named: Any) -> None:
         deps.caller(*args, **named)
-        raise Passed
+        raise TooLarge
 
     app.dependency_overrides[deps.caller] = checked
 

@@ -1,7 +1,7 @@
 import { type ReactNode, useContext, useMemo } from "react";
 import { Link, type To, UNSAFE_NavigationContext as NavigationContext, useLocation } from "react-router";
 import { usePermissions } from "@/lib/permissions";
-import { kept, useReadOnlyView, withReadOnly } from "@/lib/read-only";
+import { kept, useReadOnly, withReadOnly } from "@/lib/read-only";
 import styles from "./shell.module.css";
 
 /**
@@ -9,7 +9,7 @@ import styles from "./shell.module.css";
  * too. The router has no public place between a link and the address.
  */
 export function KeepReadOnly({ children }: { children: ReactNode }) {
-  const isOn = useReadOnlyView();
+  const isOn = useReadOnly();
   const context = useContext(NavigationContext);
   const value = useMemo(() => {
     if (!isOn) return context;
@@ -27,27 +27,18 @@ export function KeepReadOnly({ children }: { children: ReactNode }) {
   return <NavigationContext value={value}>{children}</NavigationContext>;
 }
 
-/** Names the read-only view and leads out of it, or names the role of a user who cannot leave it. */
+/** Names the read-only view and leads out of it, or names the role of a user who has no other one. */
 export function ReadOnlyBanner() {
   const { search } = useLocation();
-  const isView = useReadOnlyView();
   const { role, may } = usePermissions();
-  if (!may("submit"))
-    return (
-      <p className={`${styles.version} ${styles.readOnly}`} role="status">
-        <span>
-          <b>You are {role === "annotator" ? "an annotator" : `a ${role ?? "viewer"}`} of this project.</b>{" "}
-          {may("annotate") ? "You can answer annotation rounds." : "You can read everything and change nothing."}
-        </span>
-      </p>
-    );
-  if (!isView) return null;
+  const isOnly = !may("submit");
+  if (!useReadOnly()) return null;
   return (
     <p className={`${styles.version} ${styles.readOnly}`} role="status">
       <span>
-        <b>Read-only view</b> Actions are hidden.
+        <b>{isOnly ? `Role: ${role}` : "Read-only view"}</b> Actions are hidden.
       </span>
-      <Link to={{ search: withReadOnly(search, false) }}>Leave the read-only view</Link>
+      {!isOnly && <Link to={{ search: withReadOnly(search, false) }}>Leave the read-only view</Link>}
     </p>
   );
 }

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type RefObject, Suspense, useEffect, useRef } from "react";
-import { Link, Navigate, NavLink, Outlet, useLocation } from "react-router";
+import { Link, NavLink, Outlet, useLocation } from "react-router";
 import { NewVersion } from "@/app/new-version";
 import { MainNavigation } from "@/app/main-navigation";
 import { Notifier } from "@/app/notifier";
@@ -43,7 +43,8 @@ export function Shell() {
           </Link>
           <MainNavigation />
           {may("read") && <Workers />}
-          {may("read") && <Palette />}
+          <Palette />
+          <Notifier />
           <ThemeButton />
           <NavLink to={paths.settings()} className={buttonClass("quiet")} aria-label="Settings" title="Settings">
             <GearIcon />
@@ -53,13 +54,12 @@ export function Shell() {
       </header>
       <NewVersion />
       <ReadOnlyBanner />
-      {may("read") && <Notifier />}
       <ViewSettings />
       <main id="main" ref={main} className={styles.main} tabIndex={-1}>
         {/* The code of the first page may be on its way; later, the page before stays until the next one is there. */}
         <Boundary address={pathname}>
           <Suspense fallback={<Loading />}>
-            {pathname === paths.jobs && !may("read") ? <Navigate to={paths.rounds} replace /> : <Outlet />}
+            <Outlet />
           </Suspense>
         </Boundary>
       </main>

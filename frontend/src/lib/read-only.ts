@@ -17,13 +17,10 @@ interface Address {
 export const isReadOnly = ({ pathname, search }: Address): boolean =>
   PAGES.test(pathname) && new URLSearchParams(search).get(PARAMETER) === ON;
 
-/** Whether the address of the present page asks for the view. */
-export const useReadOnlyView = (): boolean => isReadOnly(useLocation());
-
 /** Whether the present page offers no action that changes something: by its address, or by the role of the user. */
 export function useReadOnly(): boolean {
   const { may } = usePermissions();
-  return useReadOnlyView() || !may("submit");
+  return isReadOnly(useLocation()) || !may("submit");
 }
 
 /** The query of an address, changed so that it shows the page in the view, or leaves the view. */

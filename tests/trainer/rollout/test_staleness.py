@@ -1,6 +1,7 @@
 """Rollouts of several steps before: by which policy they are, also after kills, branches and roll-backs."""
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -213,8 +214,8 @@ def trained(folder: Path, staleness: int, stop: int | None = None, **changes: An
     with pytest.MonkeyPatch.context() as patch, session_in(folder) as session:
         take = RolloutProducer.take
 
-        def watched(self: RolloutProducer, iteration: int) -> Rollout:
-            rollout = take(self, iteration)
+        def watched(self: RolloutProducer, iteration: int, between: Callable[[], None]) -> Rollout:
+            rollout = take(self, iteration, between)
             learned[iteration] = drawn(rollout)
             return rollout
 

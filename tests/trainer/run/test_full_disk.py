@@ -25,15 +25,15 @@ def files_up_to(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
 
 
-@pytest.mark.parametrize("size", [4000, 6000], ids=["a file of the folder", "a checkpoint"])
+@pytest.mark.parametrize("size", [4000, 8000], ids=["a file of the folder", "a checkpoint"])
 def test_a_full_disk_ends_the_run_and_the_same_command_goes_on(first: Path, tmp_path: Path, size: int) -> None:
-    """The first file to grow beyond the limit is identity.json, which has 5 kB, or the weights with 140 kB."""
+    """The first file to grow beyond the limit is identity.json, which has 6 kB, or the weights with 140 kB."""
     calm, full = tmp_path / "calm", tmp_path / "full"
     changes = {"model": str(first / "sft"), "rewards": [LENGTH]}
     expected = run(calm, STAGES, **changes)
     with files_up_to(size), pytest.raises(DiskFull, match=rf"The disk that holds {full} is full .*Free some space"):
         run(full, STAGES, **changes)
-    if size == 6000:
+    if size == 8000:
         *_, (last, _) = read(full / "events.jsonl")
         assert isinstance(last, RunFailed) and last.code == "disk_full"
     assert run(full, STAGES, **changes) == expected

@@ -1,5 +1,6 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Suspense, useDeferredValue, useMemo, useState } from "react";
+import { Navigate } from "react-router";
 import { Button } from "@/components/button";
 import { loadable } from "@/components/loadable";
 import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
@@ -20,6 +21,7 @@ import { ListViews, useColumns } from "@/features/jobs/ui/list-views";
 import { paths, useAddress } from "@/lib/address";
 import type { JobSummary } from "@/lib/api/types";
 import { useLink } from "@/lib/live/use-live";
+import { usePermissions } from "@/lib/permissions";
 import styles from "./jobs.module.css";
 
 const FirstJob = loadable(async () => (await import("@/features/jobs/ui/first-job")).FirstJob);
@@ -29,7 +31,13 @@ const POLL_MS = 5000;
 /** While events arrive: for jobs that others submit. */
 const SLOW_POLL_MS = 20_000;
 
+/** The list of jobs. An annotator sees no jobs, so the first page is that of the rounds. */
 export function JobsPage() {
+  const { may } = usePermissions();
+  return may("read") ? <JobList /> : <Navigate to={paths.rounds} replace />;
+}
+
+function JobList() {
   const [params, setParams] = useAddress();
   const choice = readChoice(params);
   const change = (to: Partial<Choice>) => setParams((before) => writeChoice({ ...readChoice(before), ...to }));
