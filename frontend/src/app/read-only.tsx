@@ -27,18 +27,17 @@ export function KeepReadOnly({ children }: { children: ReactNode }) {
   return <NavigationContext value={value}>{children}</NavigationContext>;
 }
 
-/** Names the read-only view and leads out of it, or names the role of a user who has no other one. */
+/** Names the read-only view and leads out of it, unless the role of the user allows no other one. */
 export function ReadOnlyBanner() {
   const { search } = useLocation();
-  const { role, may } = usePermissions();
-  const isOnly = !may("submit");
+  const { may } = usePermissions();
   if (!useReadOnly()) return null;
   return (
     <p className={`${styles.version} ${styles.readOnly}`} role="status">
       <span>
-        <b>{isOnly ? `Role: ${role}` : "Read-only view"}</b> Actions are hidden.
+        <b>Read-only view</b> Actions are hidden.
       </span>
-      {!isOnly && <Link to={{ search: withReadOnly(search, false) }}>Leave the read-only view</Link>}
+      {may("submit") && <Link to={{ search: withReadOnly(search, false) }}>Leave the read-only view</Link>}
     </p>
   );
 }
