@@ -22,7 +22,7 @@ from core.settings import Settings
 
 _OPERATIONS: Mapping[Action, str] = {
     Action.ACCOUNT: """
-        who_am_i sign_out create_sign_in_code list_view_settings store_view_setting delete_view_setting get_project
+        who_am_i sign_out create_sign_in_code list_view_settings get_project
         list_health_rules list_metric_meanings list_presets get_job_schema list_formats get_upload_limits
     """,
     Action.READ: """
@@ -43,7 +43,7 @@ _OPERATIONS: Mapping[Action, str] = {
         create_job validate_job cancel_validation clone_job branch_job extend_job create_sweep validate_sweep
         create_group create_template create_job_from_template
         upload_dataset request_report create_upload create_upload_from preview_upload
-        create_annotation_round continue_job write_sample_note delete_sample_note
+        create_annotation_round continue_job write_sample_note delete_sample_note store_view_setting delete_view_setting
     """,
     Action.CHANGE: """
         change_job delete_job cancel_job pause_job resume_job retry_job archive_job unarchive_job create_job_commands
@@ -113,13 +113,16 @@ def authorize(request: Request, settings: Settings, principal: Principal) -> Non
         with request_scope(settings) as session:
             for name, object_id in request.path_params.items():
                 if name in _KINDS:
-                    principal.require(action, own=is_own(session, principal, name, object_id))
+                    authorize_object(session, principal, action, name, object_id)
 
 
-def is_own(session: Session, principal: Principal, name: str, object_id: str) -> bool:
-    """Whether the caller made an object of its project. `name`: the path parameter of its kind. Raises NotFound."""
+def authorize_object(session: Session, principal: Principal, action: Action, name: str, object_id: str) -> None:
+    """Refuse an action on an object that the path or the body names. `name`: the path parameter of its kind.
+
+    Raises NotAllowed, and NotFound for an object of another project.
+    """
     kind = _KINDS[name]
     found = session.execute(kind.maker.where(kind.id.in_([object_id]))).one_or_none()
     if found is None or found[0] != principal.owner_id:
         raise NotFound(f"There is no {kind.name} {object_id!r}.")
-    return bool(found[1] == principal.user_id)
+    principal.require(action, own=found[1] == principal.user_id)

@@ -167,7 +167,7 @@ def revoke_key(
     key = session.get(models.ApiKey, key_id)
     if key is None or key.owner_id != principal.owner_id:
         raise NotFound(f"There is no key {key_id!r}.")
-    for revoked in [key, *(keys.valid_keys_made_by(session, key_id) if and_made else ())]:
+    for revoked in [key, *(_made_by(session, principal, key_id) if and_made else ())]:
         if revoked.id == principal.key_id:
             raise KeyInUse(
                 "This request is made with that key. Create another key, sign in with it, and revoke this one then."
@@ -176,8 +176,14 @@ def revoke_key(
             )
         keys.revoke_key(session, revoked.id)
     announce_ended_access(session)
-    left = [Key(**_fields(made, principal)) for made in keys.valid_keys_made_by(session, key_id)]
+    left = [Key(**_fields(made, principal)) for made in _made_by(session, principal, key_id)]
     return RevokedKey(**_fields(key, principal), valid_keys_made=left)
+
+
+def _made_by(session: Session, principal: Principal, key_id: str) -> list[models.ApiKey]:
+    """The valid keys that a key made, as far as the caller may revoke them: those of other members only as an admin."""
+    made = keys.valid_keys_made_by(session, key_id)
+    return [key for key in made if principal.may(Action.KEYS, own=key.user_id == principal.user_id)]
 
 
 def _fields(key: models.ApiKey, principal: Principal) -> dict[str, object]:

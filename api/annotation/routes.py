@@ -22,6 +22,7 @@ from api.annotation.schemas import (
     SubmitAnswer,
     UndoAnswer,
 )
+from api.authorization import authorize_object
 from api.deps import After, Force, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
 from api.etags import ETAG, IfMatch, set_etag
 from api.idempotency import IDEMPOTENT
@@ -30,6 +31,7 @@ from api.jobs.views import in_order, job_view
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
 from core import models
+from core.access.policy import Action
 from core.annotation import answers, closing, continuation, queue, results, rounds, scores, sources
 from core.annotation.answers import AnswerInput
 from core.annotation.spec import NewRound, RoundChanges
@@ -220,11 +222,15 @@ def choose_annotation_reward_model(
         DatasetDamaged,
     ),
 )
-def close_annotation_round(body: CloseRound, round_: RoundDep, session: SessionDep) -> AnnotationRound:
+def close_annotation_round(
+    body: CloseRound, round_: RoundDep, principal: PrincipalDep, session: SessionDep
+) -> AnnotationRound:
     """End a round, and write its answers to a new dataset or append them to an existing one.
 
     A data task writes them: the round is `closing`, then `closed`.
     """
+    if body.dataset is not None:
+        authorize_object(session, principal, Action.CHANGE, "dataset_id", body.dataset)
     return views.round_of(session, closing.close(session, round_, body.dataset, body.name))
 
 

@@ -60,7 +60,7 @@ def _rule(meaning: str, own: frozenset[Role], *scopes: Scope, others: frozenset[
 _WORK = frozenset({MEMBER, ADMIN})
 RULES: Mapping[Action, Rule] = {
     Action.ACCOUNT: _rule(
-        "See and end one's own session, keep the settings of the dashboard, and read the reference: schema, presets, formats, limits.",
+        "See and end one's own session, and read the layout of the dashboard and the reference: schema, presets, formats, limits.",
         EVERYONE,
     ),
     Action.READ: _rule(
@@ -71,7 +71,9 @@ RULES: Mapping[Action, Rule] = {
     Action.READ_ROUNDS: _rule("Read annotation rounds and their progress.", EVERYONE, Scope.READ, Scope.ANNOTATE),
     Action.ANNOTATE: _rule("Answer items of annotation rounds.", _WORK | {ANNOTATOR}, Scope.ANNOTATE),
     Action.SUBMIT: _rule(
-        "Make jobs, datasets, uploads, rounds, groups, templates, reports and notes.", _WORK, Scope.SUBMIT
+        "Make jobs, datasets, uploads, rounds, groups, templates, reports and notes, and arrange the dashboard, which all members share.",
+        _WORK,
+        Scope.SUBMIT,
     ),
     Action.CHANGE: _rule("Change, stop and delete them.", _WORK, Scope.SUBMIT, others=frozenset({ADMIN})),
     Action.KEYS: _rule("List, make and revoke API keys.", EVERYONE, Scope.MANAGE, others=frozenset({ADMIN})),

@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 from core.access import keys
 from core.models import ApiKey, Membership, User
 from tests.api.problem_checks import problem
-from tests.core.factories import make_job
+from tests.core.annotation.tools import make_round
+from tests.core.factories import make_dataset, make_job
 
 Key = tuple[ApiKey, str]
 
@@ -172,3 +173,31 @@ def test_project_is_renamed_under_its_etag(client: TestClient) -> None:
     assert changed.json()["name"] == "Assistants"
     again = client.patch("/v1/project", json={"name": "Others"}, headers={"If-Match": f'"{etag}"'})
     problem(again, 412, "precondition_failed")
+
+
+def test_viewer_does_not_rearrange_the_shared_dashboard(client: TestClient) -> None:
+    viewer = signed_in(client, join(client, "viewer")["key"]["text"])
+    client.put("/v1/view-settings/charts.ppo", json={"value": "ours"}).raise_for_status()
+    problem(viewer.put("/v1/view-settings/charts.ppo", json={"value": "mine"}), 403, "not_allowed")
+    assert viewer.get("/v1/view-settings").json()["data"][0]["value"] == "ours"
+
+
+def test_former_admin_revokes_no_key_of_another_member(client: TestClient) -> None:
+    ada = join(client, "admin")
+    admin = signed_in(client, ada["key"]["text"])
+    spare = admin.post("/v1/keys", json={"name": "spare"}).json()
+    theirs = signed_in(client, spare["text"]).post("/v1/members", json={"name": "Bo", "role": "member"}).json()["key"]
+    client.put(f"/v1/members/{ada['id']}/role", json={"role": "member"}).raise_for_status()
+    revoked = admin.post(f"/v1/keys/{spare['id']}/revoke", params={"and_made": True}).json()
+    assert revoked["valid_keys_made"] == []
+    assert signed_in(client, theirs["text"]).get("/v1/jobs").is_success
+
+
+def test_round_of_a_member_adds_to_no_dataset_of_another(client: TestClient, session: Session, owner: Key) -> None:
+    ada = join(client, "member")
+    theirs, round_ = make_dataset(session, owner[0].owner_id), make_round(session, owner[0].owner_id)
+    round_.created_by = ada["id"]
+    session.commit()
+    member = signed_in(client, ada["key"]["text"])
+    closed = member.post(f"/v1/annotation/rounds/{round_.id}/close", json={"dataset": theirs.id})
+    assert "to what another member made" in problem(closed, 403, "not_allowed")["detail"]

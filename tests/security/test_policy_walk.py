@@ -55,8 +55,8 @@ ANYBODY = [
     "sign_out",
     "create_sign_in_code",
     "list_view_settings",
-    "store_view_setting",
-    "delete_view_setting",
+    "",
+    "",
     "get_project",
     "list_health_rules",
     "list_metric_meanings",
@@ -93,7 +93,7 @@ MAKING = [
     "create_annotation_round",
     "continue_job",
     "write_sample_note",
-    "delete_sample_note",
+    "delete_sample_note store_view_setting delete_view_setting",
 ]
 
 

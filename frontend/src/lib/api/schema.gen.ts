@@ -21346,7 +21346,7 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             413: components["responses"]["too_large"];
             415: components["responses"]["wrong_media_type"];
             422: components["responses"]["invalid_request"];
@@ -21370,7 +21370,7 @@ export interface operations {
         responses: {
             204: components["responses"]["NoContent"];
             401: components["responses"]["not_signed_in"];
-            403: components["responses"]["cross_origin"];
+            403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
