@@ -93,7 +93,9 @@ MAKING = [
     "create_annotation_round",
     "continue_job",
     "write_sample_note",
-    "delete_sample_note store_view_setting delete_view_setting",
+    "delete_sample_note",
+    "store_view_setting",
+    "delete_view_setting",
 ]
 
 

@@ -44,6 +44,13 @@ export function MembersTab() {
         The members of <b>{project.data?.name ?? "this project"}</b> share its jobs, datasets and annotation rounds.{" "}
         {isAdmin ? "The role of a member decides what the member may do." : "An admin of the project changes roles."}
       </p>
+      <ul className={styles.note}>
+        {Object.entries(ROLES).map(([role, meaning]) => (
+          <li key={role}>
+            <b>{role}</b> {meaning}
+          </li>
+        ))}
+      </ul>
       {isAdmin && <NewMember />}
       <Table label="Members" head={["Name", "Role", "Joined", "State"]}>
         {members.data.map((member) => (
@@ -87,13 +94,16 @@ function NewMember() {
           <span>Role</span>
           <RoleSelect label="Role" value={joining.role} onChange={(role) => setJoining({ ...joining, role })} />
         </label>
-        <label className={styles.switch}>
-          <input
-            type="checkbox"
-            checked={joining.kind === "service"}
-            onChange={(event) => setJoining({ ...joining, kind: event.target.checked ? "service" : "person" })}
-          />
-          A program, not a person
+        <label>
+          <span>Kind</span>
+          <select
+            aria-label="Kind"
+            value={joining.kind}
+            onChange={(event) => setJoining({ ...joining, kind: event.target.value as Member["kind"] })}
+          >
+            <option value="person">person</option>
+            <option value="service">program</option>
+          </select>
         </label>
         <Button type="submit" look="primary" disabled={!joining.name.trim() || add.isPending}>
           Add member
@@ -123,7 +133,7 @@ function RoleSelect({ value, onChange, label }: { value: Role; onChange: (role: 
     <select aria-label={label} value={value} onChange={(event) => onChange(event.target.value as Role)}>
       {(Object.keys(ROLES) as Role[]).map((role) => (
         <option key={role} value={role}>
-          {role}: {ROLES[role]}
+          {role}
         </option>
       ))}
     </select>
@@ -148,7 +158,7 @@ function MemberRow({ item, isAdmin }: { item: Member; isAdmin: boolean }) {
         {isAdmin ? (
           <RoleSelect value={item.role} onChange={(role) => change.mutate(role)} label={`Role of ${item.name}`} />
         ) : (
-          `${item.role}: ${ROLES[item.role]}`
+          item.role
         )}
       </td>
       <td data-label="Joined">

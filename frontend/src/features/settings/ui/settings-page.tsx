@@ -5,6 +5,7 @@ import { MembersTab } from "@/features/settings/ui/members-tab";
 import { NotificationsTab } from "@/features/settings/ui/notifications-tab";
 import { UsageTab } from "@/features/settings/ui/usage-tab";
 import { useAddress } from "@/lib/address";
+import { usePermissions } from "@/lib/permissions";
 
 const TABS = [
   { id: "keys", label: "API keys" },
@@ -24,12 +25,14 @@ const PANELS: Record<TabId, () => React.ReactNode> = {
 
 export function SettingsPage() {
   const [params] = useAddress();
-  const tab = TABS.find(({ id }) => id === params.get("tab"))?.id ?? "keys";
+  const { may } = usePermissions();
+  const tabs = TABS.filter(({ id }) => may("read") || id === "keys" || id === "notifications");
+  const tab = tabs.find(({ id }) => id === params.get("tab"))?.id ?? "keys";
   const Panel = PANELS[tab];
   return (
     <>
       <PageHeader title="Settings" wide />
-      <Tabs tabs={TABS} value={tab} addressOf={(id) => new URLSearchParams({ tab: id })} label="Settings">
+      <Tabs tabs={tabs} value={tab} addressOf={(id) => new URLSearchParams({ tab: id })} label="Settings">
         <Panel />
       </Tabs>
     </>
