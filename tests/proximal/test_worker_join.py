@@ -33,6 +33,8 @@ def join_options(client: Client, folder: Path) -> list[str]:
 
 
 def test_the_printed_command_starts_a_worker(up: Up, run: Run, client: Client, tmp_path: Path) -> None:
+    for job in list(client.list_jobs(status=["queued"])):  # of other tests: the worker would begin with one
+        client.cancel_job(job["id"])
     printed = run("workers", "token").stdout.split()
     assert printed[:3] == ["proximal", "worker", "join"] and printed[3] == up.url
     command = [*PROXIMAL, *printed[1:], "--data-dir", str(tmp_path / "w"), "--name", "second", "--labels", "eu fast"]
