@@ -126,7 +126,7 @@ def test_every_page_is_in_order(new_page: NewPage, client: Client, finished_job:
 
 
 def test_job_of_unknown_or_short_name_is_a_wide_link(new_page: NewPage, client: Client, finished_job: str) -> None:
-    """Of the jobs that have used the dataset, the page links the latest; other tests may have submitted those."""
+    """The page links the latest jobs that have used the dataset, and other tests may have submitted those."""
     dataset = client.get_job(finished_job)["spec"]["data"]["preferences"].partition("@")[0]
     page = new_page()
     with page.expect_request(JOB):
