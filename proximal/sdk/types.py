@@ -66,6 +66,8 @@ class AdvantageSpec(TypedDict, closed=True):
     """Value subtracted from the return without a critic. `batch_mean`: the mean of the batch's returns. `leave_one_out`: the mean of the other responses to the same prompt (RLOO, Kool et al. 2019). `group_mean`: the mean of all responses to the prompt (GRPO, Shao et al. 2024). `optimal_value`: the prompt's V* (A*-PO, Brantley et al. 2025). With `reward_to_go` each mean is taken per position. A response that ended earlier counts there with the return of its last token."""
     normalize: NotRequired[Literal["whiten", "group_std", "none"]]
     """`whiten`: mean 0 and variance 1 over the batch's response tokens. `group_std`: divided by the standard deviation of the returns of the same prompt (GRPO). `none`: unchanged."""
+    whiten_floor: NotRequired[float]
+    """Smallest standard deviation that `whiten` divides by, in the units of the shaped rewards. Where all scores of a batch are equal, a critic's advantages are its errors. Without a floor, these are scaled to variance 1, and can ruin a solved task."""
 
 
 class AnnotationAnswer(TypedDict):
@@ -1107,6 +1109,8 @@ class HealthSpec(TypedDict, closed=True):
     """`critic/skill` below the limit: the mean return is a better guess than the critic. Left out are returns whose spread is below a tenth of its first value, and the critic's warm-up."""
     critic_lags: NotRequired[HealthRule]
     """The mean value is farther from the mean return than this multiple of the returns' standard deviation. It also is at most half as far from the mean return of one of the 20 steps before. The critic's warm-up is left out."""
+    critic_noise_whitened: NotRequired[HealthRule]
+    """`objective/raw_scores_std` at the limit or below: all scores are equal, so the advantages are errors of the critic, which whitening scales to variance 1. Only with `ppo.advantage.normalize` = "whiten" without a `whiten_floor`, and without a KL penalty in the reward."""
     returns_outside_bins: NotRequired[HealthRule]
     """`val/returns_outside_bins` above the limit: the critic cannot foresee this share of its targets. Only with `ppo.critic.classification`."""
     sampler_gap: NotRequired[HealthRule]

@@ -2312,6 +2312,12 @@ export interface components {
              * @enum {string}
              */
             normalize: "whiten" | "group_std" | "none";
+            /**
+             * Whiten Floor
+             * @description Smallest standard deviation that `whiten` divides by, in the units of the shaped rewards. Where all scores of a batch are equal, a critic's advantages are its errors. Without a floor, these are scaled to variance 1, and can ruin a solved task.
+             * @default 0
+             */
+            whiten_floor: number;
         };
         /**
          * Agreement
@@ -6893,6 +6899,15 @@ export interface components {
              */
             critic_lags: components["schemas"]["HealthRule"];
             /**
+             * @description `objective/raw_scores_std` at the limit or below: all scores are equal, so the advantages are errors of the critic, which whitening scales to variance 1. Only with `ppo.advantage.normalize` = "whiten" without a `whiten_floor`, and without a KL penalty in the reward.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0,
+             *       "patience": 5
+             *     }
+             */
+            critic_noise_whitened: components["schemas"]["HealthRule"];
+            /**
              * @description `val/returns_outside_bins` above the limit: the critic cannot foresee this share of its targets. Only with `ppo.critic.classification`.
              * @default {
              *       "action": "warn",
@@ -8318,7 +8333,8 @@ export interface components {
              *         "estimator": "gae",
              *         "gae_lambda": 0.95,
              *         "gamma": 1,
-             *         "normalize": "whiten"
+             *         "normalize": "whiten",
+             *         "whiten_floor": 0
              *       },
              *       "policy_loss": {
              *         "aggregation": "token_mean",
@@ -8491,6 +8507,11 @@ export interface components {
              *         "action": "warn",
              *         "limit": 0.5,
              *         "patience": 10
+             *       },
+             *       "critic_noise_whitened": {
+             *         "action": "warn",
+             *         "limit": 0,
+             *         "patience": 5
              *       },
              *       "returns_outside_bins": {
              *         "action": "warn",
@@ -10599,7 +10620,8 @@ export interface components {
              *       "gae_lambda": 0.95,
              *       "bootstrap_truncated": false,
              *       "baseline": "none",
-             *       "normalize": "whiten"
+             *       "normalize": "whiten",
+             *       "whiten_floor": 0
              *     }
              */
             advantage: components["schemas"]["AdvantageSpec"];
