@@ -1503,6 +1503,15 @@ class KeyRef(TypedDict):
     """Whether it may change workers."""
 
 
+class KeyRotation(TypedDict, closed=True):
+    """How a key is replaced by a new one."""
+
+    overlap_seconds: NotRequired[int]
+    """Seconds for which the old key stays valid beside the new one. 0: it is revoked at once."""
+    expires_at: NotRequired[str | None]
+    """When the new key stops being valid. Left out: after as long a life as the old key had, if that has an end, and not later than the key of this request."""
+
+
 KnobChangedData = TypedDict(
     "KnobChangedData",
     {
@@ -3956,6 +3965,42 @@ class AnnotationUndo(TypedDict):
     """The item, open again; null if there was nothing to undo."""
 
 
+class BrowserSession(TypedDict):
+    """A browser that is signed in with one of your keys."""
+
+    object: Literal["browser_session"]
+    """Always `browser_session`."""
+    id: str
+    """Begins with `ses_`."""
+    key: KeyRef
+    """The key that it signed in with, which it acts for."""
+    address: str | None
+    """The address that it signed in from; null: it did so in an older release."""
+    user_agent: str | None
+    """How the browser names itself; null: it signed in with an older release, or gave no name."""
+    current: bool
+    """Whether this request is made by it."""
+    created_at: str
+    """When it signed in."""
+    expires_at: str
+    """When the session ends by itself."""
+
+
+class BrowserSessionList(TypedDict):
+    """The browsers that are signed in with your keys."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[BrowserSession]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
 class Card(TypedDict, closed=True):
     """A reward model on held-out pairs. Scores are raw: before normalisation, their differences are log odds."""
 
@@ -5347,6 +5392,41 @@ class RevokedKey(TypedDict):
     """Id of the key whose request created it; null if none did, or if that was not recorded."""
     valid_keys_made: list[Key]
     """The valid keys that it made, and those that these made. Revoke them too if a stranger had the key."""
+
+
+class RotatedKey(TypedDict):
+    """A new API key with its text, and the key that it replaces."""
+
+    object: Literal["key"]
+    """Always `key`."""
+    id: str
+    """Begins with `key_`."""
+    name: str
+    """Its purpose, as its creator named it."""
+    prefix: str
+    """Its first characters, by which its user recognises it."""
+    user_id: str | None
+    """The member that it acts for; null: a key of an older release that was not used since."""
+    scopes: list[Scope] | None
+    """The scopes to which it is limited; null: everything that the role of its member allows."""
+    expires_at: str | None
+    """When it stops being valid; null: never."""
+    operator: bool
+    """Whether it may change workers."""
+    current: bool
+    """Whether this request was made with it, or with a browser session that it opened."""
+    created_at: str
+    """When it was created."""
+    last_used_at: str | None
+    """When it was last used, to a minute; null if never."""
+    revoked_at: str | None
+    """When it was revoked; null if it is valid."""
+    made_by: str | None
+    """Id of the key whose request created it; null if none did, or if that was not recorded."""
+    text: str
+    """The key itself. It is shown once: the platform stores only its hash."""
+    replaces: Key
+    """The old key with its end."""
 
 
 class RunStartedData(TypedDict):
