@@ -12,14 +12,16 @@ from sqlalchemy.orm import Session
 
 from core.access import users
 from core.access.policy import Action, Scope, refusal, roles_for
-from core.db import storable_message
 from core.errors import NotAllowed, NotFound, NotOperator, NotSignedIn, QuotaExceeded
 from core.models import ApiKey, BrowserSession, Membership, Project, Role, SignInCode, User, WorkerToken
 from core.models.base import new_id
+from data.parse import storable
 
 PREFIX = "prx_"
 MOST_KEYS = 100
 """Most valid keys of a project, and most of those that are over in a list."""
+_LONGEST_AGENT = 500
+"""Most characters of a browser's name that are kept."""
 _LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
@@ -237,13 +239,14 @@ def open_session(
     now = datetime.now(UTC)
     session.execute(delete(BrowserSession).where(BrowserSession.expires_at < now))
     token, expires_at = secrets.token_urlsafe(32), now + lifetime
-    known = {
-        name: None if value is None else storable_message(value)
-        for name, value in (("address", address), ("user_agent", user_agent))
-    }
+    known = {"address": _short(address), "user_agent": _short(user_agent)}
     session.add(BrowserSession(sha256=_sha256(token), key_id=key_id, expires_at=expires_at, **known))
     session.flush()
     return token, expires_at
+
+
+def _short(text: str | None) -> str | None:
+    return None if text is None else str(storable(text[:_LONGEST_AGENT]))
 
 
 def sessions_of(session: Session, owner_id: str, user_id: str) -> Sequence[tuple[BrowserSession, ApiKey]]:
