@@ -180,7 +180,7 @@ def is_operator(session: Session, plaintext: str) -> bool:
     # A key without a user is of an earlier release, and gets one when it is used for the first time.
     query = query.where(ApiKey.revoked_at.is_(None), or_(ApiKey.user_id.is_(None), Membership.user_id.is_not(None)))
     key = session.scalars(query).one_or_none()
-    if key is None or (key.expires_at is not None and key.expires_at <= datetime.now(UTC)):
+    if key is None or has_expired(key):
         return False
     return key.scopes is None or Scope.MANAGE in map(Scope, key.scopes)
 

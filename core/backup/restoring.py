@@ -44,6 +44,7 @@ def restore(folder: Path, database_url: str, blobs: BlobStore, note: Note) -> tu
     upgrade(database_url, manifest.revision)
     with connected(database_url) as connection:
         read_tables(connection, folder, manifest.tables)
+        connection.execute("ANALYZE")  # the planner has no figures of new tables
     note(f"{manifest.rows} rows are in {len(manifest.tables)} tables, as many as in the manifest")
     upgrade(database_url, "head")
     paused = _settle(database_url, datetime.fromisoformat(manifest.created_at))

@@ -1,5 +1,6 @@
 """`proximal backup` and `proximal restore` on the platform of a data folder, or of DATABASE_URL."""
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,6 +46,7 @@ def check(source: Path, note: Note) -> Manifest:
 
 def restore(options: Options, source: Path, note: Note) -> tuple[Manifest, int]:
     """Restore a backup into an empty platform that does not run. Returns its manifest and the number of paused jobs. Raises UpError."""
+    logging.getLogger("core.live").setLevel(logging.ERROR)  # no Redis runs that could announce the pauses
     with _errors_for_people():
         if LocalSettings().database_url:
             return _restore(options, source, note)

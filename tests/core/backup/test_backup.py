@@ -15,7 +15,7 @@ from sqlalchemy import make_url, text
 from sqlalchemy.orm import Session
 
 import core.__main__
-from core.backup import blob_files, making, restoring
+from core.backup import blob_files, making, restoring, tables
 from core.backup.making import back_up
 from core.backup.manifest import BackupError, Manifest, read_manifest, sha256_of, write_manifest
 from core.backup.restoring import restore
@@ -202,7 +202,7 @@ def test_blob_deleted_during_the_backup_is_not_named(
     source: Job, session: Session, settings: Settings, blobs: BlobStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its row goes between the snapshot and the copy, so that a second snapshot is taken."""
-    whole, passes = making.write_tables, []
+    whole, passes = tables.write_tables, []
 
     def then_delete(*arguments: Any) -> Any:
         written = whole(*arguments)
@@ -341,7 +341,7 @@ def test_backup_is_one_snapshot(
     source: Job, settings: Settings, blobs: BlobStore, host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another transaction adds a job with its events between two tables of the backup."""
-    whole = making.snapshot
+    whole = tables.snapshot
 
     @contextmanager
     def disturbed(url: str) -> Iterator[psycopg.Connection]:
