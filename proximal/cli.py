@@ -26,6 +26,8 @@ GROUPS = {
     "sweeps": "Jobs that differ in a few fields of the spec.",
     "groups": "Jobs that are compared and cancelled together.",
     "workers": "The workers that run jobs.",
+    "keys": "API keys: make, replace and revoke them.",
+    "members": "The members of the project, and their roles.",
     "worker": "This machine as a worker of a platform elsewhere.",
 }
 """The groups of commands over REST, with their help texts. The module `proximal.commands.<name>` has the commands."""
@@ -52,7 +54,6 @@ app = typer.Typer(
 )
 for _name, _help in GROUPS.items():
     app.add_typer(typer.Typer(help=_help), name=_name)
-app.add_typer(local.keys, name="keys")
 app.command()(local.up)
 app.command("open")(local.open_)
 app.command()(local.demo)
