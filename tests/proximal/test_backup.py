@@ -1,4 +1,4 @@
-"""The restore drill: a backup of a platform that runs jobs, restored on an empty host; and a scrape of a real platform."""
+"""The restore drill: a backup of a platform that runs jobs, restored on an empty host."""
 
 import hashlib
 import json
@@ -9,10 +9,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import httpx
 import psycopg
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from proximal.data_folder import DataFolder
 from proximal.local.options import Options
@@ -107,11 +105,3 @@ def test_running_platform_is_backed_up_and_restored(up: Up, tmp_path: Path) -> N
     done = proximal("restore", str(tmp_path / "backup"), "--data-dir", str(tmp_path / "restored"))
     assert done.returncode == 0, done.stderr
     assert Options(tmp_path / "restored").folder.postgres.exists()
-
-
-def test_running_platform_is_scraped(up: Up) -> None:
-    key = DataFolder(up.folder).key()
-    response = httpx.get(f"{up.url}/metrics", headers={"Authorization": f"Bearer {key}"})
-    values = {one.name: one.value for family in text_string_to_metric_families(response.text) for one in family.samples}
-    assert response.status_code == 200 and values["proximal_state_up"] == 1 and values["proximal_workers_busy"] == 0
-    assert httpx.get(f"{up.url}/metrics").status_code == 401
