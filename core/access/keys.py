@@ -182,6 +182,18 @@ def authenticate(session: Session, plaintext: str) -> Principal:
     return principal
 
 
+def is_operator(session: Session, plaintext: str) -> bool:
+    """Whether the text is a valid operator's key without a limit that leaves out `manage`. Nothing is written, not even its use."""
+    member = (Membership.user_id == ApiKey.user_id) & (Membership.project_id == ApiKey.owner_id)
+    query = select(ApiKey).outerjoin(Membership, member).where(ApiKey.sha256 == _sha256(plaintext), ApiKey.operator)
+    # A key without a user is of an earlier release, and gets one when it is used for the first time.
+    query = query.where(ApiKey.revoked_at.is_(None), or_(ApiKey.user_id.is_(None), Membership.user_id.is_not(None)))
+    key = session.scalars(query).one_or_none()
+    if key is None or has_expired(key):
+        return False
+    return key.scopes is None or Scope.MANAGE in map(Scope, key.scopes)
+
+
 def _principal(session: Session, key: ApiKey, browser: BrowserSession | None = None) -> Principal:
     """The principal of a valid key. Raises NotSignedIn for an expired key, and for a user who is no member any more."""
     if key.expires_at is not None and has_expired(key):
