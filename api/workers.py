@@ -104,9 +104,9 @@ class Worker(Schema):
     id: str
     """Begins with `wrk_`. Each process of a worker has a new one."""
     name: str
-    """Its name, from `PROXIMAL_WORKER_NAME`, which stays when the process restarts. Empty: a worker of an older release."""
+    """Its name, from `PROXIMAL_WORKER_NAME`, which stays when the process restarts. Empty: a worker of an older release, or one whose machine you may not know."""
     hostname: str
-    """The machine it runs on."""
+    """The machine it runs on. Empty unless your key is an operator's, or the worker runs a job of your project."""
     state: WorkerState
     """`cordoned`: it takes no new job. `draining`: it also gives back the job that it runs."""
     offline: bool
@@ -130,7 +130,7 @@ class Worker(Schema):
     problem: str | None
     """Why it takes no jobs at present, as a sentence; null if it takes some."""
     cluster: WorkerCluster | None
-    """The cluster that it submits to; null for a worker without one, or if the cluster has never responded."""
+    """The cluster that it submits to; null for a worker without one, if the cluster has never responded, or if you may not know it."""
     version: str
     """Version of the platform that it runs; empty: unknown."""
     started_at: Timestamp
@@ -180,12 +180,15 @@ ERRORS = (NotSignedIn, CrossOrigin, NotAllowed, NotOperator, NotFound, InvalidRe
 
 @router.get("/workers", responses=documented(NotSignedIn))
 def list_workers(principal: PrincipalDep, session: SessionDep) -> WorkerList:
-    """List the workers that are online, and those that have stopped and stay cordoned."""
+    """List the workers that are online, and those that have stopped and stay cordoned.
+
+    The names of machines and clusters are shown to operators, and to the project whose job a worker runs.
+    """
     present = listed_workers(session)
     at_work = [worker.job_id for worker in present]
     query = select(models.Job.id).where(models.Job.id.in_(at_work), models.Job.owner_id == principal.owner_id)
     yours = set(session.scalars(query))
-    return WorkerList.from_items([_view(worker, worker.job_id in yours) for worker in present])
+    return WorkerList.from_items([_view(worker, principal, yours=worker.job_id in yours) for worker in present])
 
 
 @router.post("/workers/{worker_id}/cordon", responses=documented(*ERRORS))
@@ -241,10 +244,10 @@ def join_worker(
 def _changed(session: SessionDep, principal: Principal, worker_id: str, state: WorkerState) -> Worker:
     row = set_worker_state(session, worker_id, state)
     query = select(models.Job.owner_id).where(models.Job.id == row.job_id)
-    return _view(row, yours=session.scalars(query).one_or_none() == principal.owner_id)
+    return _view(row, principal, yours=session.scalars(query).one_or_none() == principal.owner_id)
 
 
-def _view(row: models.Worker, yours: bool) -> Worker:
+def _view(row: models.Worker, principal: Principal, *, yours: bool) -> Worker:
     same = (
         "id",
         "name",
@@ -265,4 +268,6 @@ def _view(row: models.Worker, yours: bool) -> Worker:
         "busy": row.job_id is not None,
         "offline": row.stopped_at is not None,
     }
+    if not (yours or principal.operator):
+        fields |= {"name": "", "hostname": "", "cluster": None}
     return Worker.model_validate(fields | {"job_id": row.job_id if yours else None})

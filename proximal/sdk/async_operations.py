@@ -1596,6 +1596,8 @@ class AsyncOperations(AsyncConnection):
     async def list_workers(self) -> list[Worker]:
         """List the workers that are online, and those that have stopped and stay cordoned.
 
+        The names of machines and clusters are shown to operators, and to the project whose job a worker runs.
+
         `GET /v1/workers`
         """
         return list((await self._json("GET", "/v1/workers"))["data"])

@@ -6117,9 +6117,9 @@ class Worker(TypedDict):
     id: str
     """Begins with `wrk_`. Each process of a worker has a new one."""
     name: str
-    """Its name, from `PROXIMAL_WORKER_NAME`, which stays when the process restarts. Empty: a worker of an older release."""
+    """Its name, from `PROXIMAL_WORKER_NAME`, which stays when the process restarts. Empty: a worker of an older release, or one whose machine you may not know."""
     hostname: str
-    """The machine it runs on."""
+    """The machine it runs on. Empty unless your key is an operator's, or the worker runs a job of your project."""
     state: WorkerState
     """`cordoned`: it takes no new job. `draining`: it also gives back the job that it runs."""
     offline: bool
@@ -6143,7 +6143,7 @@ class Worker(TypedDict):
     problem: str | None
     """Why it takes no jobs at present, as a sentence; null if it takes some."""
     cluster: WorkerCluster | None
-    """The cluster that it submits to; null for a worker without one, or if the cluster has never responded."""
+    """The cluster that it submits to; null for a worker without one, if the cluster has never responded, or if you may not know it."""
     version: str
     """Version of the platform that it runs; empty: unknown."""
     started_at: str

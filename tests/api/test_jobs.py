@@ -11,10 +11,11 @@ from core.jobs.checkpoints.checkpoints import record_checkpoint
 from core.jobs.lifecycle import attempts
 from core.jobs.lifecycle.actors import PLATFORM
 from core.jobs.lifecycle.state import Request, request
-from core.jobs.queue.workers import report_worker
+from core.jobs.queue.workers import MachineReport, report_worker
 from core.jobs.run.events import append_events
 from core.models import ApiKey, Dataset, Job
 from core.models.jobs import JobStatus
+from core.scheduling.matching import EVERYTHING
 from core.settings import Settings
 from data.schema import DatasetKind
 from tests.api.problem_checks import problem
@@ -354,3 +355,18 @@ def test_workers_show_their_job_to_its_owner_only(
         report_worker(other, "wrk_2", "host", theirs.id)
     shown = client.get("/v1/workers").json()["data"]
     assert [(worker["id"], worker["job_id"]) for worker in shown] == [("wrk_1", mine.id), ("wrk_2", None)]
+
+
+def test_machines_are_named_to_operators_and_to_those_who_use_them(
+    client: TestClient, session: Session, owner: tuple[ApiKey, str]
+) -> None:
+    mine, theirs = make_job(session, owner[0].owner_id), make_job(session)
+    machine = MachineReport(EVERYTHING, name="secret-name")
+    with session_scope() as other:
+        for number, job_id in enumerate((mine.id, theirs.id, None)):
+            report_worker(other, f"wrk_{number}", "secret-host", job_id, machine)
+    names = [(one["hostname"], one["name"]) for one in client.get("/v1/workers").json()["data"]]
+    assert names == [("secret-host", "secret-name"), ("", ""), ("", "")]
+    session.get_one(ApiKey, owner[0].id).operator = True
+    session.commit()
+    assert client.get("/v1/workers").text.count("secret-host") == 3

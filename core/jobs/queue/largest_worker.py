@@ -18,14 +18,14 @@ def unfit(memory: MemoryReport, workers: Sequence[Worker], *, cpu_only: bool, re
     rooms = [room for worker in workers for room in _rooms(worker, memory, cpu_only)]
     if not rooms:
         return None
-    size, kind, name = max(rooms)
+    size, kind = max(rooms)
     worst = max(memory.phases, key=lambda phase: phase.low)
     low, expected = worst.low + memory.runtime, worst.expected + memory.runtime
     if low <= size:
         return None
     per = " per process" if memory.processes > 1 else ""
     detail = f"No worker has room for this job: it needs at least {_shown(low)}{per} in {worst.phase} ({_shown(expected)} expected). "
-    detail += f"The largest worker, {name}, has {_shown(size)} of {kind}{per if kind == 'RAM' else ''}."
+    detail += f"The largest worker has {_shown(size)} of {kind}{per if kind == 'RAM' else ''}."
     return Finding(
         level="error" if refuse else "warning",
         area="memory",
@@ -36,13 +36,12 @@ def unfit(memory: MemoryReport, workers: Sequence[Worker], *, cpu_only: bool, re
     )
 
 
-def _rooms(worker: Worker, memory: MemoryReport, cpu_only: bool) -> list[tuple[int, str, str]]:
-    """Bytes of each kind of memory that the job could use on this worker, with the worker's name."""
-    name = worker.name or worker.hostname
-    on_gpu = [] if cpu_only else [(int(gpu["memory_gib"]) * _GIB, "GPU memory", name) for gpu in worker.gpus]
+def _rooms(worker: Worker, memory: MemoryReport, cpu_only: bool) -> list[tuple[int, str]]:
+    """Bytes of each kind of memory that the job could use on this worker."""
+    on_gpu = [] if cpu_only else [(int(gpu["memory_gib"]) * _GIB, "GPU memory") for gpu in worker.gpus]
     if memory.device == "cuda" or not worker.memory_bytes:
         return on_gpu
-    return [*on_gpu, (worker.memory_bytes // memory.processes, "RAM", name)]
+    return [*on_gpu, (worker.memory_bytes // memory.processes, "RAM")]
 
 
 def _shown(size: int) -> str:

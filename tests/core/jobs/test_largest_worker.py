@@ -27,12 +27,12 @@ def memory(device: str, processes: int = 1) -> MemoryReport:
 @pytest.mark.parametrize(
     ("estimate", "workers", "cpu_only", "shown"),
     [
-        (memory("cuda"), [worker("a", 500, 24), worker("b", 8, 30)], False, "The largest worker, b, has 30 GiB of GPU"),
+        (memory("cuda"), [worker("a", 500, 24), worker("b", 8, 30)], False, "The largest worker has 30 GiB of GPU"),
         (memory("cuda"), [worker("a", 8, 24, 31)], False, None),
-        (memory("cpu"), [worker("a", 30), worker("b", 16)], True, "The largest worker, a, has 30 GiB of RAM."),
-        (memory("cpu"), [worker("a", 16, 80)], True, "a, has 16 GiB of RAM."),
+        (memory("cpu"), [worker("a", 30), worker("b", 16)], True, "The largest worker has 30 GiB of RAM."),
+        (memory("cpu"), [worker("a", 16, 80)], True, "The largest worker has 16 GiB of RAM."),
         (memory("cpu"), [worker("a", 16, 80)], False, None),
-        (memory("cpu", 2), [worker("a", 60)], True, "a, has 30 GiB of RAM per process."),
+        (memory("cpu", 2), [worker("a", 60)], True, "The largest worker has 30 GiB of RAM per process."),
         (memory("cpu", 2), [worker("a", 62)], True, None),
         (memory("cuda"), [worker("a", 500)], False, None),
         (memory("cpu"), [], True, None),

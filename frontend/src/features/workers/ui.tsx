@@ -60,7 +60,7 @@ const COLUMNS = of.columns([
     header: "Machine",
     cell: ({ row }) => (
       <>
-        {row.original.hostname}
+        {row.original.hostname || "Worker"}
         <small className={styles.id}>{row.original.id}</small>
       </>
     ),

@@ -2082,6 +2082,8 @@ export interface paths {
         /**
          * List Workers
          * @description List the workers that are online, and those that have stopped and stay cordoned.
+         *
+         *     The names of machines and clusters are shown to operators, and to the project whose job a worker runs.
          */
         get: operations["list_workers"];
         put?: never;
@@ -15747,12 +15749,12 @@ export interface components {
             id: string;
             /**
              * Name
-             * @description Its name, from `PROXIMAL_WORKER_NAME`, which stays when the process restarts. Empty: a worker of an older release.
+             * @description Its name, from `PROXIMAL_WORKER_NAME`, which stays when the process restarts. Empty: a worker of an older release, or one whose machine you may not know.
              */
             name: string;
             /**
              * Hostname
-             * @description The machine it runs on.
+             * @description The machine it runs on. Empty unless your key is an operator's, or the worker runs a job of your project.
              */
             hostname: string;
             /** @description `cordoned`: it takes no new job. `draining`: it also gives back the job that it runs. */
@@ -15808,7 +15810,7 @@ export interface components {
              * @description Why it takes no jobs at present, as a sentence; null if it takes some.
              */
             problem: string | null;
-            /** @description The cluster that it submits to; null for a worker without one, or if the cluster has never responded. */
+            /** @description The cluster that it submits to; null for a worker without one, if the cluster has never responded, or if you may not know it. */
             cluster: components["schemas"]["WorkerCluster"] | null;
             /**
              * Version
