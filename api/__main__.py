@@ -4,11 +4,14 @@ import argparse
 import logging
 import sys
 
-from api import openapi
-from api.app import create_app
-from api.server import Server
-from core.errors import SettingsError
-from core.settings import get_settings
+from data.start_up import importing
+
+with importing("api.app"):
+    from api import openapi
+    from api.app import create_app
+    from api.server import Server
+    from core.errors import SettingsError
+    from core.settings import get_settings
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -6,6 +6,7 @@ where neither the platform's packages nor pytest-xdist are installed, as on a ba
 
 import gc
 import os
+import sys
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from functools import cache
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 _OURS = "proximal_test"
 _SHARED = ("proximal", "compose", "docs", "e2e")
+# With PYTHONDONTWRITEBYTECODE set and a fresh installation, each of the processes that tests start compiles all of PyTorch anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 _SCRUBBED = ("PROXIMAL_", "AWS_", "DATABASE_URL", "REDIS_URL", "PG", "CELERY_", "ALEMBIC_")
 
 

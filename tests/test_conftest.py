@@ -2,6 +2,8 @@
 
 import gzip
 import os
+import subprocess
+import sys
 
 import pytest
 from sqlalchemy import text
@@ -25,3 +27,8 @@ def test_a_parameters_name_is_the_same_in_every_process() -> None:
     assert pytest_make_parametrize_id(gzip.compress(b"x", mtime=1)) == pytest_make_parametrize_id(
         gzip.compress(b"x", mtime=2)
     )
+
+
+def test_processes_of_the_tests_keep_their_bytecode() -> None:
+    command = [sys.executable, "-c", "import sys; print(sys.dont_write_bytecode)"]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "False\n"

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from data.start_up import importing
 from trainer import allowed_paths, data_report
 from trainer.annotation import command as annotation
 from trainer.errors import RestartAfterHang, SpecError, StorageError, TrainerError
@@ -58,8 +59,8 @@ def _run_command(arguments: argparse.Namespace) -> int:
     restarts = None if arguments.lease is not None else Restarts(arguments.given, arguments.attempt)
     if arguments.command == "launch" and spec.resources.total > 1:
         return _launch_again(arguments, spec.resources, restarts)
-    from trainer.run.process import run_in_process
-
+    with importing("trainer.run.process"):
+        from trainer.run.process import run_in_process
     try:
         run_in_process(spec, arguments.run_dir, arguments.lease, restarts)
     except TrainerError as error:
@@ -203,8 +204,8 @@ def _report(arguments: argparse.Namespace) -> Report:
     except InvalidSpec as error:
         return Report.of_invalid_spec([(problem.pointer, problem.detail) for problem in error.problems])
     allowed_paths.check_spec(spec)
-    from trainer.preflight.check import CheckOptions, check
-
+    with importing("trainer.preflight.check"):
+        from trainer.preflight.check import CheckOptions, check
     memory = None if arguments.device_memory is None else parse_bytes(arguments.device_memory)
     report = check(spec, CheckOptions(memory, arguments.ask_endpoints, arguments.elsewhere))
     return _with_trial(spec, report) if arguments.trial_step and not report.errors() else report

@@ -10,18 +10,22 @@ import logging
 import sys
 from collections.abc import Callable
 
-from sqlalchemy.orm import Session
+from data.start_up import importing
 
-from core.errors import SettingsError
-from core.lanes import Seat, Slot
-from core.settings import Settings, get_machine_settings, get_settings
-from worker.health import data_worker_is_alive, sweeper_is_alive, worker_is_alive
-from worker.sweeper import sweep_until_stopped, sweeping
+with importing("worker.sweeper"):
+    from sqlalchemy.orm import Session
+
+    from core.errors import SettingsError
+    from core.lanes import Seat, Slot
+    from core.settings import Settings, get_machine_settings, get_settings
+    from worker.health import data_worker_is_alive, sweeper_is_alive, worker_is_alive
+    from worker.sweeper import sweep_until_stopped, sweeping
 
 
 # Each command imports its own part: the image of the API runs the sweeper, and has no packages that measure machines.
 def _serve_jobs(settings: Settings) -> int:
-    from worker.jobs.claim import serve
+    with importing("worker.jobs.claim"):
+        from worker.jobs.claim import serve
 
     if settings.launcher == "slurm":
         from worker.jobs.launch.slurm.launcher import SlurmLauncher
@@ -70,7 +74,9 @@ def _serve_data(settings: Settings) -> int:
 
 def _serve_slot(settings: Settings, slot: Slot, data_worker: str) -> int:
     from worker.capacity import data_slots
-    from worker.tasks import claim  # imports the readers of all file formats, which the other commands do not need
+
+    with importing("worker.tasks.claim"):  # with the readers of all file formats, which the other commands do not need
+        from worker.tasks import claim
 
     return claim.serve(settings, Seat(slot, data_worker, data_slots(settings)))
 

@@ -4,10 +4,12 @@ The processes are forked from one that has imported the trainer and has not touc
 for the imports. A part that is `shared` runs beside other shared ones; any other has the machine to itself.
 """
 
+import io
 import json
 import multiprocessing
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -178,6 +180,8 @@ def _body(work: Callable[[Place], dict[str, Any]], place: Place) -> None:
     log = os.open(place.folder / _LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # else what was printed before an exception follows its traceback
     try:
         outcome: dict[str, Any] = {"status": "passed", "figures": work(place)}
     except Skipped as reason:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from data.start_up import importing
 from trainer.distributed.rank import end_with
 
 IDLE_SECONDS = 600.0
@@ -25,7 +26,8 @@ Main = Callable[[Sequence[str]], int]
 
 def serve(main: Main) -> int:
     """Serve until standard input ends. `main` is the command line that each request's `arguments` go to."""
-    import trainer.preflight.check  # noqa: F401  # the slow part
+    with importing("trainer.preflight.check"):
+        import trainer.preflight.check  # noqa: F401  # the slow part
 
     while select.select([sys.stdin], [], [], IDLE_SECONDS)[0]:
         line = sys.stdin.readline()

@@ -10,6 +10,7 @@ from core import child
 from core.lanes import slots_of
 from core.models.base import new_id
 from core.settings import Settings
+from data.start_up import importing
 from worker.capacity import data_slots
 from worker.process import StopRequest
 
@@ -27,8 +28,8 @@ def serve(settings: Settings, command: Sequence[str] = COMMAND) -> int:
     """
     kinds = slots_of(data_slots(settings))
     if len(kinds) == 1:
-        from worker.tasks import claim  # imports the readers of all file formats
-
+        with importing("worker.tasks.claim"):  # with the readers of all file formats
+            from worker.tasks import claim
         return claim.serve(settings)
     stop = StopRequest()
     stop.on_signals()

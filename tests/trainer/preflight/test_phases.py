@@ -33,7 +33,7 @@ from trainer.rewards.models import TokenScorer
 from trainer.rollout.batch import sample_and_score, sample_responses
 from trainer.rollout.context import PPOModels
 from trainer.sampling import uniforms
-from trainer.spec import JobSpec
+from trainer.spec import JobSpec, StageName
 from trainer.stages import dpo, kto, sft
 from trainer.stages.reward_model import pointwise
 from trainer.stages.reward_model.pairwise import accumulate_pairs
@@ -71,9 +71,13 @@ def spec_of(**changes: Any) -> JobSpec:
 
 
 def estimated(
-    spec: JobSpec, kind: str, device: Literal["cpu", "cuda"] = "cpu", *, counted: bool = True
+    spec: JobSpec,
+    kind: str,
+    *stages: StageName,
+    device: Literal["cpu", "cuda"] = "cpu",
+    counted: bool = True,
 ) -> dict[str, PhaseMemory]:
-    """Every demonstration and every side of a pair has the same length, so that nothing is left to chance.
+    """For these stages, or all. Every demonstration and every side of a pair has the same length, so that nothing is left to chance.
 
     `counted` False: the passes are by formula, which takes no time. Weights, gradients and caches are the same.
     """
@@ -85,7 +89,9 @@ def estimated(
     )
     sizes = Sizes(encoded, eos_id=3)
     passes = (Passes if counted else ByFormula)(Blueprint(POLICIES[kind][0], spec.model, device))
-    return {phase.phase: phase for phase in Phases(spec, passes, sizes).all()}
+    phases = Phases(spec, passes, sizes)
+    chosen = [phase for stage in stages for phase in phases.of(stage)] if stages else phases.all()
+    return {phase.phase: phase for phase in chosen}
 
 
 def test_phases_small_graph_cache_on_gpu_stays_for_the_update(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +103,7 @@ def test_phases_small_graph_cache_on_gpu_stays_for_the_update(monkeypatch: pytes
         monkeypatch.setattr("trainer.preflight.memory.phases.available", lambda device: memory)
         ppo = {"batch_size": 16, "minibatches": 2, "epochs": 1, "max_new_tokens": ANSWER, "rollout": rollout}
         model = {"path": "unused", "dtype": "float32"}
-        found = estimated(spec_of(ppo=ppo, runtime={}, model=model), "llama", "cuda", counted=False)
+        found = estimated(spec_of(ppo=ppo, runtime={}, model=model), "llama", "ppo", device="cuda", counted=False)
         return [found[phase].parts.get("kv_cache", 0) for phase in ("ppo_rollout", "ppo_score", "ppo_update")]
 
     assert kept(16 * cache) == [cache, cache, cache]
@@ -110,7 +116,7 @@ def test_phases_vllm_holds_a_share_of_a_gpu_while_it_samples(monkeypatch: pytest
     rollout = {"engine": "vllm", "gpu_memory_utilization": 0.25}
     ppo = {"batch_size": 16, "minibatches": 2, "epochs": 1, "max_new_tokens": ANSWER, "rollout": rollout}
     spec = spec_of(ppo=ppo, runtime={}, model={"path": "unused", "dtype": "float32"})
-    phases = estimated(spec, "llama", "cuda", counted=False)
+    phases = estimated(spec, "llama", "ppo", device="cuda", counted=False)
     assert [phases[phase].parts.get("kv_cache") for phase in ("ppo_rollout", "ppo_score", "ppo_update")] == [
         250, None, None,
     ]  # fmt: skip
@@ -119,7 +125,7 @@ def test_phases_vllm_holds_a_share_of_a_gpu_while_it_samples(monkeypatch: pytest
 def test_phases_vllm_on_a_cpu_keeps_weights_and_cache() -> None:
     cache = 2 * 3 * 2 * 12 * 4 * 16 * (PROMPT + ANSWER - 1)
     ppo = {"batch_size": 16, "minibatches": 2, "epochs": 1, "max_new_tokens": ANSWER, "rollout": {"engine": "vllm"}}
-    phases = estimated(spec_of(ppo=ppo), "llama", counted=False)
+    phases = estimated(spec_of(ppo=ppo), "llama", "ppo", counted=False)
     held = weights(LlamaForCausalLM(LLAMA)) + 3 * cache // 2
     assert [phases[phase].parts["kv_cache"] for phase in ("ppo_rollout", "ppo_score", "ppo_update")] == [held] * 3
 
@@ -138,7 +144,7 @@ def weights(*models: Model) -> int:
 @pytest.mark.parametrize("kind", POLICIES)
 def test_the_gradient_stages(kind: str) -> None:
     spec, codec = spec_of(), new_codec()
-    expected = estimated(spec, kind)
+    expected = estimated(spec, kind, "sft", "reward_model", "dpo", "kto")
     policy, reference, _, scorer = models_of(kind)
     examples = [TokenizedDemonstration([2] * PROMPT, [3] * ANSWER) for _ in range(16)]
     pairs = [TokenizedPair([2] * PROMPT, [3] * ANSWER, [4] * ANSWER, 1.0) for _ in range(8)]
@@ -182,7 +188,7 @@ def test_the_phases_of_ppo(kind: str, micro_batch_size: int | None, critic: dict
     ppo: dict[str, Any] = {"batch_size": 16, "minibatches": 2, "epochs": 1, "max_new_tokens": ANSWER, "log_samples": 0}
     ppo |= {"critic": critic, "micro_batch_size": micro_batch_size}
     spec = spec_of(ppo=ppo)
-    expected = estimated(spec, kind)
+    expected = estimated(spec, kind, "ppo")
     policy, reference, judge, scorer = models_of(kind)
     scorer = ValueHead(policy) if spec.ppo.has_value_head else scorer
     freeze(give_bins(scorer, spec.ppo.critic.classification), spec.ppo.critic)
@@ -233,7 +239,7 @@ def test_phases_lora_weight_bytes_match_the_built_models(tmp_path: Path, share: 
 @pytest.mark.parametrize("kind", POLICIES)
 def test_a_pointwise_reward_model(kind: str) -> None:
     spec, codec = spec_of(reward_model={"batch_size": 16, "loss": "pointwise"}), new_codec()
-    expected = estimated(spec, kind)["reward_model"]
+    expected = estimated(spec, kind, "reward_model")["reward_model"]
     *_, scorer = models_of(kind)
     verdicts = [TokenizedThumb([2] * PROMPT, [3] * ANSWER, n % 2 == 0) for n in range(16)]
     learner = Learner(scorer, spec.reward_model, 4)

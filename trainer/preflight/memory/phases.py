@@ -80,7 +80,7 @@ class Phases:
 
     def of(self, stage: StageName) -> list[PhaseMemory]:
         """The phases of one stage."""
-        return [self._phase(phase, parts) for phase, parts in self._planned() if phase.split("_")[0] == stage]
+        return [self._phase(phase, parts) for phase, parts in self._planned() if f"{phase}_".startswith(f"{stage}_")]
 
     def host(self) -> int:
         """Bytes of an offloaded optimizer in RAM, in the stage where they are most."""
