@@ -357,7 +357,7 @@ def test_workers_show_their_job_to_its_owner_only(
     assert [(worker["id"], worker["job_id"]) for worker in shown] == [("wrk_1", mine.id), ("wrk_2", None)]
 
 
-def test_machines_are_named_to_operators_and_to_those_who_use_them(
+def test_machines_are_named_to_operators_and_their_users(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
     mine, theirs = make_job(session, owner[0].owner_id), make_job(session)
