@@ -53,7 +53,7 @@ _OPERATIONS: Mapping[Action, str] = {
         change_annotation_round delete_annotation_round choose_annotation_reward_model close_annotation_round
     """,
     Action.READ_WEBHOOKS: "list_webhooks get_webhook list_webhook_deliveries",
-    Action.KEYS: "list_keys create_key revoke_key",
+    Action.KEYS: "list_keys create_key revoke_key rotate_key list_sessions end_session",
     Action.MANAGE: """
         change_project add_member set_member_role remove_member create_member_key
         create_webhook change_webhook delete_webhook rotate_webhook_secret test_webhook replay_webhook_delivery

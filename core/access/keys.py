@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from core.access import users
 from core.access.policy import Action, Scope, refusal, roles_for
+from core.db import storable_message
 from core.errors import NotAllowed, NotFound, NotOperator, NotSignedIn, QuotaExceeded
 from core.models import ApiKey, BrowserSession, Membership, Project, Role, SignInCode, User, WorkerToken
 from core.models.base import new_id
@@ -144,6 +145,21 @@ def revoke_key(session: Session, key_id: str) -> None:
         session.execute(delete(made).where(made.key_id == key_id))
 
 
+def has_expired(key: ApiKey) -> bool:
+    """Whether the end of the key is over."""
+    return key.expires_at is not None and key.expires_at <= datetime.now(UTC)
+
+
+def end_key(session: Session, key: ApiKey, after: timedelta) -> None:
+    """End a key after some time, or at its own end if that is earlier. Without a time it is revoked now."""
+    if not after:
+        revoke_key(session, key.id)
+        return
+    end = datetime.now(UTC) + after
+    key.expires_at = end if key.expires_at is None else min(end, key.expires_at)
+    session.flush()
+
+
 def authenticate(session: Session, plaintext: str) -> Principal:
     """The principal of an API key. Raises NotSignedIn for an unknown, revoked or expired key.
 
@@ -159,8 +175,7 @@ def authenticate(session: Session, plaintext: str) -> Principal:
 
 def _principal(session: Session, key: ApiKey, browser: BrowserSession | None = None) -> Principal:
     """The principal of a valid key. Raises NotSignedIn for an expired key, and for a user who is no member any more."""
-    now = datetime.now(UTC)
-    if key.expires_at is not None and key.expires_at <= now:
+    if key.expires_at is not None and has_expired(key):
         when = f"{key.expires_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
         raise NotSignedIn(f"The API key {key.name!r} expired on {when}. Use another key, or make a new one.")
     user_id = key.user_id or users.adopt(session, key)
@@ -208,14 +223,30 @@ def redeem_code(session: Session, text: str) -> Principal:
     return _principal(session, key)
 
 
-def open_session(session: Session, key_id: str, lifetime: timedelta) -> tuple[str, datetime]:
+def open_session(
+    session: Session, key_id: str, lifetime: timedelta, *, address: str | None = None, user_agent: str | None = None
+) -> tuple[str, datetime]:
     """Sign a browser in. Returns the token for its cookie and the end of the session. Deletes expired sessions."""
     now = datetime.now(UTC)
     session.execute(delete(BrowserSession).where(BrowserSession.expires_at < now))
     token, expires_at = secrets.token_urlsafe(32), now + lifetime
-    session.add(BrowserSession(sha256=_sha256(token), key_id=key_id, expires_at=expires_at))
+    known = {
+        name: None if value is None else storable_message(value)
+        for name, value in (("address", address), ("user_agent", user_agent))
+    }
+    session.add(BrowserSession(sha256=_sha256(token), key_id=key_id, expires_at=expires_at, **known))
     session.flush()
     return token, expires_at
+
+
+def sessions_of(session: Session, owner_id: str, user_id: str) -> Sequence[tuple[BrowserSession, ApiKey]]:
+    """The browsers that are signed in with a user's keys of a project, the newest first."""
+    now = datetime.now(UTC)
+    query = select(BrowserSession, ApiKey).join(ApiKey, ApiKey.id == BrowserSession.key_id)
+    query = query.where(ApiKey.owner_id == owner_id, ApiKey.user_id == user_id, ApiKey.revoked_at.is_(None))
+    query = query.where(BrowserSession.expires_at > now, or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > now))
+    rows = session.execute(query.order_by(BrowserSession.created_at.desc(), BrowserSession.sha256))
+    return [(browser, key) for browser, key in rows]
 
 
 def authenticate_session(session: Session, token: str) -> Principal:

@@ -14,6 +14,7 @@ from proximal.sdk.types import (
     AnnotationResult,
     AnnotationRound,
     AnnotationUndo,
+    BrowserSession,
     Checkpoint,
     CreatedKey,
     CreatedMember,
@@ -47,6 +48,7 @@ from proximal.sdk.types import (
     Readiness,
     Report,
     RevokedKey,
+    RotatedKey,
     SampleNote,
     SampleSearch,
     SampleStep,
@@ -88,6 +90,20 @@ class AsyncOperations(AsyncConnection):
         """
         found: SignInCode = await self._json("POST", "/v1/session/codes")
         return found
+
+    async def list_sessions(self) -> list[BrowserSession]:
+        """List the browsers that are signed in with your keys in this project, the newest first.
+
+        `GET /v1/sessions`
+        """
+        return list((await self._json("GET", "/v1/sessions"))["data"])
+
+    async def end_session(self, session_id: str) -> None:
+        """Sign a browser out that is signed in with one of your keys. Its event streams end within seconds.
+
+        `DELETE /v1/sessions/{session_id}`
+        """
+        await self._json("DELETE", f"/v1/sessions/{escaped(session_id)}")
 
     def list_dataset_versions(
         self, dataset_id: str, *, order: Literal["asc", "desc"] | None = None
@@ -1466,6 +1482,22 @@ class AsyncOperations(AsyncConnection):
         """
         found: RevokedKey = await self._json(
             "POST", f"/v1/keys/{escaped(key_id)}/revoke", params={"and_made": and_made}
+        )
+        return found
+
+    async def rotate_key(
+        self, key_id: str, overlap_seconds: int | None = None, expires_at: str | None = None
+    ) -> RotatedKey:
+        """Replace an API key by a new one of the same name, member, scopes and rights. Both are valid during the overlap.
+
+        The response is the only one that contains the new key. The key of this request may replace itself.
+
+        `POST /v1/keys/{key_id}/rotate`
+        """
+        found: RotatedKey = await self._json(
+            "POST",
+            f"/v1/keys/{escaped(key_id)}/rotate",
+            body=given({"overlap_seconds": overlap_seconds, "expires_at": expires_at}),
         )
         return found
 

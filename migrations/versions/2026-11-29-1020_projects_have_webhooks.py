@@ -1,6 +1,6 @@
 """projects have webhooks, with an outbox of deliveries and a log of their tries
 
-Revision: c41f7a9e26d3, after 5d81c2f7a390.
+Revision: c41f7a9e26d3, after 5c0d7e92ab41.
 """
 
 import sqlalchemy as sa
@@ -8,7 +8,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 revision = "c41f7a9e26d3"
-down_revision = "5d81c2f7a390"
+down_revision = "5c0d7e92ab41"
 
 TIME = sa.DateTime(timezone=True)
 
