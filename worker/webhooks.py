@@ -122,9 +122,9 @@ def send(claimed: Claim, settings: Settings) -> Outcome:
         return Outcome(
             error,
             round(1000 * (time.monotonic() - began)),
-            response and response.status,
+            None if response is None else response.status,
             body.decode(errors="replace"),
-            response and _retry_after(response.getheader("Retry-After")),
+            None if response is None else _retry_after(response.getheader("Retry-After")),
         )
 
     try:

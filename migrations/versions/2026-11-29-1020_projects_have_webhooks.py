@@ -79,7 +79,9 @@ def _create_deliveries() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_webhook_deliveries")),
     )
     pending = {"postgresql_where": sa.text("status = 'pending'")}
-    op.create_index(op.f("ix_webhook_deliveries_webhook_id_created_at_id"), "webhook_deliveries", ["webhook_id", "created_at", "id"])
+    op.create_index(
+        op.f("ix_webhook_deliveries_webhook_id_created_at_id"), "webhook_deliveries", ["webhook_id", "created_at", "id"]
+    )
     op.create_index("ix_webhook_deliveries_order", "webhook_deliveries", ["webhook_id", "subject", "number"], **pending)
     op.create_index("ix_webhook_deliveries_due", "webhook_deliveries", ["next_at"], **pending)
     op.create_index("ix_webhook_deliveries_created_at", "webhook_deliveries", ["created_at"])

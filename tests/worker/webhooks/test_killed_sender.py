@@ -46,13 +46,13 @@ def _insert(session: Session, owner: str, jobs: int, events: int) -> None:
 
 
 def _flapping(rng: random.Random) -> Callable[[Arrival], Answer]:
-    """Fails at random, and is away for whole stretches."""
+    """Fails at random, and is away for stretches of 5 requests: fewer than the tries of the last delivery that is left."""
     count = 0
 
     def answer(_: Arrival) -> Answer:
         nonlocal count
         count += 1
-        away = count % 100 >= 90
+        away = count % 50 >= 45
         return (503 if away or rng.random() < 0.2 else 204), {}, b""
 
     return answer
