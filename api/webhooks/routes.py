@@ -54,7 +54,7 @@ WebhookDep = Annotated[models.Webhook, Depends(_webhook)]
 def create_webhook(
     body: NewWebhook, principal: PrincipalDep, session: SessionDep, settings: SettingsDep
 ) -> WebhookWithSecret:
-    """Create a webhook. The response is the only one that contains its secret."""
+    """Send events of the project to an address from now on. The response is the only one that contains the secret."""
     made = webhooks.create(
         session,
         settings,
@@ -93,7 +93,10 @@ def change_webhook(
     condition: IfMatch,
     response: Response,
 ) -> Webhook:
-    """Change a webhook. Enabling one that the platform disabled removes the reason, and sends the deliveries that wait."""
+    """Change the address, the events, the description, or whether events are sent.
+
+    Enabling a webhook that the platform disabled removes the reason, and sends the deliveries that wait.
+    """
     condition.check(session, webhook)
     changes = body.model_dump(exclude_unset=True)
     for name in _NOT_NULL:

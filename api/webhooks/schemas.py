@@ -35,7 +35,7 @@ class NewWebhook(_Body):
 
 
 class ChangeWebhook(_Body):
-    """Changes of a webhook. Fields that are left out stay."""
+    """The new values. Fields that are left out stay."""
 
     url: Url | None = None
     """The new address. Deliveries that wait go there, too. It cannot be null."""

@@ -79,7 +79,7 @@ def dataset_data(dataset: Dataset, version: DatasetVersion) -> Data:
 
 
 def test_data(webhook_id: str) -> Data:
-    """The data of a test."""
+    """The data of the event `webhook.test`."""
     return {"object": "webhook", "id": webhook_id, "text": "This is a test of the webhook."}
 
 

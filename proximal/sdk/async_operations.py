@@ -1594,7 +1594,7 @@ class AsyncOperations(AsyncConnection):
         format: Literal["standard", "slack"] | None = None,
         enabled: bool | None = None,
     ) -> WebhookWithSecret:
-        """Create a webhook. The response is the only one that contains its secret.
+        """Send events of the project to an address from now on. The response is the only one that contains the secret.
 
         `POST /v1/webhooks`
         """
@@ -1652,7 +1652,9 @@ class AsyncOperations(AsyncConnection):
         *,
         if_match: str | None = None,
     ) -> Webhook:
-        """Change a webhook. Enabling one that the platform disabled removes the reason, and sends the deliveries that wait.
+        """Change the address, the events, the description, or whether events are sent.
+
+        Enabling a webhook that the platform disabled removes the reason, and sends the deliveries that wait.
 
         `PATCH /v1/webhooks/{webhook_id}`
         """

@@ -4115,7 +4115,7 @@ class Card(TypedDict, closed=True):
 
 
 class ChangeWebhook(TypedDict, closed=True):
-    """Changes of a webhook. Fields that are left out stay."""
+    """The new values. Fields that are left out stay."""
 
     url: NotRequired[str | None]
     """The new address. Deliveries that wait go there, too. It cannot be null."""

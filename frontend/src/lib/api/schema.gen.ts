@@ -2043,7 +2043,7 @@ export interface paths {
         put?: never;
         /**
          * Create Webhook
-         * @description Create a webhook. The response is the only one that contains its secret.
+         * @description Send events of the project to an address from now on. The response is the only one that contains the secret.
          */
         post: operations["create_webhook"];
         delete?: never;
@@ -2075,7 +2075,9 @@ export interface paths {
         head?: never;
         /**
          * Change Webhook
-         * @description Change a webhook. Enabling one that the platform disabled removes the reason, and sends the deliveries that wait.
+         * @description Change the address, the events, the description, or whether events are sent.
+         *
+         *     Enabling a webhook that the platform disabled removes the reason, and sends the deliveries that wait.
          */
         patch: operations["change_webhook"];
         trace?: never;
@@ -3701,7 +3703,7 @@ export interface components {
         };
         /**
          * ChangeWebhook
-         * @description Changes of a webhook. Fields that are left out stay.
+         * @description The new values. Fields that are left out stay.
          */
         ChangeWebhook: {
             /**
