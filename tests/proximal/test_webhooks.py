@@ -21,7 +21,7 @@ def run(up: Up, monkeypatch: pytest.MonkeyPatch) -> Run:
         command = ["webhooks", *arguments]
         result = CliRunner().invoke(cli.app, command, env={"COLUMNS": "200"}, catch_exceptions=status == 1)
         assert result.exit_code == status, result.output
-        return result.output or str(result.exception)
+        return result.output if status == 0 else str(result.exception)
 
     return run
 

@@ -56,6 +56,7 @@ function Row({ item, isAdmin }: { item: Delivery; isAdmin: boolean }) {
     onSuccess: () => client.invalidateQueries({ queryKey: ["webhook-deliveries", item.webhook_id] }),
     onError: (error) => toast(error.message, { tone: "bad" }),
   });
+  const action = item.status === "pending" ? "Send now" : "Send again";
   return (
     <tr data-delivery={item.id}>
       <th scope="row">
@@ -78,8 +79,8 @@ function Row({ item, isAdmin }: { item: Delivery; isAdmin: boolean }) {
       </td>
       <td data-label={isAdmin ? "Action" : "Id"}>
         {isAdmin ? (
-          <Button onClick={() => replay.mutate()} busy={replay.isPending} aria-label={`Send ${item.id} again`}>
-            {item.status === "pending" ? "Send now" : "Send again"}
+          <Button onClick={() => replay.mutate()} busy={replay.isPending} aria-label={`${action} ${item.id}`}>
+            {action}
           </Button>
         ) : (
           <code>{item.id}</code>

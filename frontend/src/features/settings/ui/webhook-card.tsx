@@ -82,7 +82,7 @@ function Actions({ item, onTest }: { item: Webhook; onTest: () => void }) {
         </Button>
         <ConfirmButton
           button="Rotate secret"
-          label={`Rotate the secret of ${name}`}
+          label={`Rotate secret of ${name}`}
           title="Give the webhook a new secret?"
           confirm="Rotate secret"
           keep="Keep the secret"
