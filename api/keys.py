@@ -120,7 +120,7 @@ _AND_MADE = "Also revoke the valid keys that it made, and those that these made.
 
 @router.get("", responses=documented(NotSignedIn))
 def list_keys(principal: PrincipalDep, session: SessionDep) -> KeyList:
-    """List your API keys, the newest first: the valid ones, and up to 100 revoked ones. An admin sees those of all members."""
+    """List your API keys, the newest first: the valid ones, and up to 100 that are revoked or have ended. An admin sees those of all members."""
     whose = None if principal.may(Action.KEYS, own=False) else principal.user_id
     found = keys.listed(session, principal.owner_id, whose)
     return KeyList.from_items([Key(**_fields(key, principal)) for key in found])

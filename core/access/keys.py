@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import delete, func, or_, select, union_all, update
+from sqlalchemy import ColumnElement, and_, delete, func, not_, or_, select, union_all, update
 from sqlalchemy.orm import Session
 
 from core.access import users
@@ -19,7 +19,7 @@ from core.models.base import new_id
 
 PREFIX = "prx_"
 MOST_KEYS = 100
-"""Most valid keys of a project, and most revoked ones in a list."""
+"""Most valid keys of a project, and most of those that are over in a list."""
 _LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
@@ -108,7 +108,7 @@ def check_count(session: Session, owner_id: str) -> None:
     """Raise QuotaExceeded if the project has MOST_KEYS valid keys. Concurrent calls for one project are serialised by a lock."""
     session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"keys {owner_id}", 0))))
     count = session.scalars(
-        select(func.count()).select_from(ApiKey).filter_by(owner_id=owner_id, revoked_at=None)
+        select(func.count()).select_from(ApiKey).where(ApiKey.owner_id == owner_id, _is_valid())
     ).one()
     if count >= MOST_KEYS:
         detail = f"The project has {count} valid API keys. This platform allows {MOST_KEYS}. Revoke those that are no longer needed."
@@ -116,12 +116,19 @@ def check_count(session: Session, owner_id: str) -> None:
 
 
 def listed(session: Session, owner_id: str, user_id: str | None = None) -> Sequence[ApiKey]:
-    """The project's valid keys, and the newest MOST_KEYS revoked ones, the newest first. `user_id`: only those of one user."""
+    """The project's valid keys, and the newest MOST_KEYS of those that are revoked or have ended, the newest first.
+
+    `user_id`: only those of one user.
+    """
     newest = (ApiKey.created_at.desc(), ApiKey.id)
     wanted = [ApiKey.owner_id == owner_id] + ([] if user_id is None else [ApiKey.user_id == user_id])
-    revoked = select(ApiKey.id).where(*wanted, ApiKey.revoked_at.is_not(None))
-    shown = or_(ApiKey.revoked_at.is_(None), ApiKey.id.in_(revoked.order_by(*newest).limit(MOST_KEYS)))
+    over = select(ApiKey.id).where(*wanted, not_(_is_valid()))
+    shown = or_(_is_valid(), ApiKey.id.in_(over.order_by(*newest).limit(MOST_KEYS)))
     return session.scalars(select(ApiKey).where(*wanted, shown).order_by(*newest)).all()
+
+
+def _is_valid() -> ColumnElement[bool]:
+    return and_(ApiKey.revoked_at.is_(None), or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > datetime.now(UTC)))
 
 
 def valid_keys_made_by(session: Session, key_id: str) -> Sequence[ApiKey]:
@@ -131,7 +138,7 @@ def valid_keys_made_by(session: Session, key_id: str) -> Sequence[ApiKey]:
     """
     made = select(ApiKey.id).where(ApiKey.made_by == key_id).cte(recursive=True)
     made = made.union(select(ApiKey.id).join(made, ApiKey.made_by == made.c.id))
-    query = select(ApiKey).where(ApiKey.id.in_(select(made.c.id)), ApiKey.revoked_at.is_(None))
+    query = select(ApiKey).where(ApiKey.id.in_(select(made.c.id)), _is_valid())
     return session.scalars(query.order_by(ApiKey.created_at, ApiKey.id)).all()
 
 
@@ -243,8 +250,9 @@ def sessions_of(session: Session, owner_id: str, user_id: str) -> Sequence[tuple
     """The browsers that are signed in with a user's keys of a project, the newest first."""
     now = datetime.now(UTC)
     query = select(BrowserSession, ApiKey).join(ApiKey, ApiKey.id == BrowserSession.key_id)
-    query = query.where(ApiKey.owner_id == owner_id, ApiKey.user_id == user_id, ApiKey.revoked_at.is_(None))
-    query = query.where(BrowserSession.expires_at > now, or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > now))
+    query = query.where(
+        ApiKey.owner_id == owner_id, ApiKey.user_id == user_id, _is_valid(), BrowserSession.expires_at > now
+    )
     rows = session.execute(query.order_by(BrowserSession.created_at.desc(), BrowserSession.sha256))
     return [(browser, key) for browser, key in rows]
 

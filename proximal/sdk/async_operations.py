@@ -1449,7 +1449,7 @@ class AsyncOperations(AsyncConnection):
         return found
 
     async def list_keys(self) -> list[Key]:
-        """List your API keys, the newest first: the valid ones, and up to 100 revoked ones. An admin sees those of all members.
+        """List your API keys, the newest first: the valid ones, and up to 100 that are revoked or have ended. An admin sees those of all members.
 
         `GET /v1/keys`
         """

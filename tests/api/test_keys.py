@@ -201,3 +201,13 @@ def test_revoked_key_and_a_stranger_s_key_are_not_rotated(client: TestClient, se
     session.commit()
     assert "There is no key" in problem(client.post(f"/v1/keys/{other.id}/rotate", json={}), 404, "not_found")["detail"]
     assert session.get_one(ApiKey, other.id).expires_at is None
+
+
+def test_ended_key_takes_no_place(client: TestClient, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.access.keys.MOST_KEYS", 2)
+    ended = client.post("/v1/keys", json={"name": "ended"}).json()
+    problem(client.post("/v1/keys", json={"name": "third"}), 429, "quota_exceeded")
+    session.get_one(ApiKey, ended["id"]).expires_at = datetime.now(UTC) - timedelta(seconds=1)
+    session.commit()
+    assert client.post("/v1/keys", json={"name": "third"}).status_code == 201
+    assert [one["name"] for one in client.get("/v1/keys").json()["data"]] == ["third", "ended", "tester"]

@@ -1856,7 +1856,7 @@ export interface paths {
         };
         /**
          * List Keys
-         * @description List your API keys, the newest first: the valid ones, and up to 100 revoked ones. An admin sees those of all members.
+         * @description List your API keys, the newest first: the valid ones, and up to 100 that are revoked or have ended. An admin sees those of all members.
          */
         get: operations["list_keys"];
         put?: never;
