@@ -37,6 +37,7 @@ from core.errors import (
 from core.models import DeliveryStatus
 from core.paging import page
 from core.webhooks import deliveries, outbox, webhooks
+from core.webhooks.receivers import checked_receiver
 
 router = APIRouter(prefix="/webhooks", tags=["Webhooks"], route_class=StrictRoute)
 _WRITES = (BadRequest, NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, InvalidRequest)
@@ -97,7 +98,6 @@ def change_webhook(
 
     Enabling a webhook that the platform disabled removes the reason, and sends the deliveries that wait.
     """
-    condition.check(session, webhook)
     changes = body.model_dump(exclude_unset=True)
     for name in _NOT_NULL:
         if changes.get(name, "") is None:
@@ -105,7 +105,10 @@ def change_webhook(
             raise InvalidRequest(f"`{name}` {detail}.", param=name, errors=[{"pointer": f"#/{name}", "detail": detail}])
     if "description" in changes:
         changes["description"] = changes["description"] or ""
-    webhooks.change(session, settings, webhook, changes)
+    if "url" in changes:
+        checked_receiver(changes["url"], settings.webhook_networks)
+    condition.check(session, webhook)
+    webhooks.change(session, webhook, changes)
     return _tagged(response, _view(webhook))
 
 

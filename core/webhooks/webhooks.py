@@ -55,13 +55,13 @@ def get(session: Session, owner_id: str, webhook_id: str) -> Webhook:
     return found
 
 
-def change(session: Session, settings: Settings, webhook: Webhook, changes: Mapping[str, Any]) -> None:
-    """Set `url`, `description`, `event_types` or `enabled`. Raises WebhookRefused.
+def change(session: Session, webhook: Webhook, changes: Mapping[str, Any]) -> None:
+    """Set `url`, which the caller has checked (`checked_receiver`), `description`, `event_types` or `enabled`.
 
+    The check may wait for a name server. So it comes before the row is locked, which events of the project would wait for.
     An enabled webhook has no reason, and its days of failure begin anew. Deliveries that wait go to a new address.
     """
     if "url" in changes:
-        checked_receiver(changes["url"], settings.webhook_networks)
         webhook.url = changes["url"]
     if "description" in changes:
         webhook.description = changes["description"]

@@ -150,7 +150,7 @@ def test_days_of_failure_disable_the_webhook(session: Session, settings: Setting
     )
     due(session)
     assert claim(session, settings) == []
-    webhooks.change(session, settings, webhook, {"enabled": True})
+    webhooks.change(session, webhook, {"enabled": True})
     session.commit()
     assert webhook.disabled_reason is None and webhook.failing_since is None
     assert second in {one.delivery_id for one in claim(session, settings)}
