@@ -49,6 +49,7 @@ from api.problems import documented
 from api.templates import routes as templates
 from api.uploads import routes as uploads
 from api.validation import refuse_unknown_query
+from api.webhooks import routes as webhooks
 from core.errors import DiskFull, InvalidRequest, PlatformError, QueryTimeout, Unavailable
 from core.settings import Settings
 from core.uploads.checksums import RunningDigests
@@ -80,6 +81,7 @@ ROUTERS = (
     usage.router,
     keys.router,
     members.router,
+    webhooks.router,
     view_settings.router,
     workers.router,
 )

@@ -52,8 +52,12 @@ _OPERATIONS: Mapping[Action, str] = {
         delete_upload put_upload_part complete_upload
         change_annotation_round delete_annotation_round choose_annotation_reward_model close_annotation_round
     """,
+    Action.READ_WEBHOOKS: "list_webhooks get_webhook list_webhook_deliveries",
     Action.KEYS: "list_keys create_key revoke_key rotate_key list_sessions end_session",
-    Action.MANAGE: "change_project add_member set_member_role remove_member create_member_key",
+    Action.MANAGE: """
+        change_project add_member set_member_role remove_member create_member_key
+        create_webhook change_webhook delete_webhook rotate_webhook_secret test_webhook replay_webhook_delivery
+    """,
     Action.OPERATE: "cordon_worker drain_worker uncordon_worker create_worker_token",
 }
 ACTIONS: Mapping[str, Action] = {name: action for action, names in _OPERATIONS.items() for name in names.split()}

@@ -13,15 +13,16 @@ from sqlalchemy.exc import InvalidRequestError
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, PreconditionFailed
-from core.models import AnnotationRound, Dataset, Job, JobTemplate, Project
+from core.models import AnnotationRound, Dataset, Job, JobTemplate, Project, Webhook
 
-Changeable = Job | JobTemplate | Dataset | AnnotationRound | Project
+Changeable = Job | JobTemplate | Dataset | AnnotationRound | Project | Webhook
 _FIELDS: dict[type[Any], tuple[str, ...]] = {
     Job: ("name", "tags", "notes", "metadata_", "preemptible", "archived_at"),
     Dataset: ("name", "archived_at", "expires_at"),
     JobTemplate: ("name", "description", "spec"),
     AnnotationRound: ("name", "instructions", "overlap", "status"),
     Project: ("name",),
+    Webhook: ("url", "description", "event_types", "enabled"),
 }
 ETAG: dict[int | str, dict[str, Any]] = {200: {"headers": {"ETag": {"$ref": "#/components/headers/ETag"}}}}
 """`responses` of a route that returns an ETag. `api.openapi` describes the header."""

@@ -29,6 +29,13 @@ BODIES: Mapping[str, Any] = {
     "change_project": {"name": "Assistants"},
     "add_member": {"name": "Ada", "role": "member"},
     "set_member_role": {"role": "viewer"},
+    "create_webhook": {
+        "url": "https://hooks.example.org/proximal",
+        "event_types": ["job.succeeded", "job.failed"],
+        "description": "The team's chat",
+    },
+    "change_webhook": {"event_types": ["job.failed", "job.finding"], "enabled": True},
+    "rotate_webhook_secret": {"overlap_hours": 24},
     "join_worker": {"version": "0.1.0"},
     "store_view_setting": {"value": {"pinned": ["Reward"], "hidden": ["Policy loss"]}},
     "upload_dataset": {"upload": UPLOAD, "name": "Pairs of March", "kind": "preferences"},
@@ -87,6 +94,10 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
     "not_found": {"detail": f"There is no job {JOB!r}."},
     "not_allowed": {
         "detail": "Your role in this project is `viewer`. This request needs `member` or `admin`. Ask an admin of the project.",
+    },
+    "webhook_refused": {
+        **_invalid("#/url", "is in a private network"),
+        "detail": "10.0.0.7 is in a private network, which this platform sends no webhooks to; its operator may allow more (PROXIMAL_WEBHOOK_NETWORKS).",
     },
     "last_admin": {
         "detail": "This is the only admin of the project. Make another member an admin, and remove this one then."

@@ -316,6 +316,11 @@ class ImportRefused(InvalidRequest):
     title = "Nothing can be imported from this address."
 
 
+class WebhookRefused(InvalidRequest):
+    code = "webhook_refused"
+    title = "This platform does not send webhooks to that address."
+
+
 class LimitExceeded(InvalidRequest):
     code = "limit_exceeded"
     title = "The job exceeds a limit of this platform."

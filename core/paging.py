@@ -22,6 +22,8 @@ from core.models import (
     JobTemplate,
     SampleNote,
     Upload,
+    Webhook,
+    WebhookDelivery,
 )
 
 Order = Literal["asc", "desc"]
@@ -38,7 +40,9 @@ T = TypeVar(
     | Checkpoint
     | SampleNote
     | Upload
-    | AnnotationRound,
+    | AnnotationRound
+    | Webhook
+    | WebhookDelivery,
 )
 
 

@@ -22,6 +22,8 @@ from core.models.base import new_id
 from core.models.datasets import VersionStatus
 from core.models.tasks import TaskStatus
 from core.settings import get_settings
+from core.webhooks import outbox
+from core.webhooks.event_types import EventType, dataset_data
 from data.parse import storable
 
 UNFINISHED = (TaskStatus.QUEUED, TaskStatus.RUNNING)
@@ -145,6 +147,10 @@ def _fail_version(session: Session, version_id: str, error: dict[str, Any]) -> N
     if version is not None and version.status == VersionStatus.IMPORTING:
         version.status, version.error = VersionStatus.FAILED.value, error
         session.flush()
+        dataset = version.dataset
+        outbox.record(
+            session, dataset.owner_id, EventType.DATASET_FAILED, dataset.id, lambda: dataset_data(dataset, version)
+        )
 
 
 def claim(session: Session, worker_id: str, seat: Seat = ONLY_SEAT) -> TaskClaim | None:

@@ -25,6 +25,7 @@ GROUPS = {
     "templates": "Partial specs under a name, from which jobs are submitted.",
     "sweeps": "Jobs that differ in a few fields of the spec.",
     "groups": "Jobs that are compared and cancelled together.",
+    "webhooks": "Addresses that receive events of the project.",
     "workers": "The workers that run jobs.",
     "keys": "API keys: make, replace and revoke them.",
     "members": "The members of the project, and their roles.",

@@ -1,5 +1,5 @@
 """`python -m worker` runs jobs. `python -m worker data` imports, indexes and reports on data. `python -m worker sweep`
-repairs the effects of lost workers. `python -m worker background` does the work of `data` and `sweep` in one process, as under
+repairs the effects of lost workers, and sends webhooks. `python -m worker background` does the work of `data` and `sweep` in one process, as under
 `proximal up`. `python -m worker join` adds another machine to a worker's jobs. `inspect` checks whether this machine can be a worker. `check`, `check-data` and `check-sweep` exit
 with status 0 if the worker, the data worker or the sweeper of this machine is alive. The settings are environment variables;
 the configuration reference lists them.
@@ -20,6 +20,7 @@ with importing("worker.sweeper"):
     from core.settings import Settings, get_machine_settings, get_settings
     from worker.health import data_worker_is_alive, sweeper_is_alive, worker_is_alive
     from worker.sweeper import sweep_until_stopped, sweeping
+    from worker.webhooks import sending
 
 
 # Each command imports its own part: the image of the API runs the sweeper, and has no packages that measure machines.
@@ -81,15 +82,20 @@ def _serve_slot(settings: Settings, slot: Slot, data_worker: str) -> int:
     return claim.serve(settings, Seat(slot, data_worker, data_slots(settings)))
 
 
+def _serve_sweeper(settings: Settings) -> int:
+    with sending(settings):
+        return sweep_until_stopped(settings)
+
+
 def _serve_background(settings: Settings) -> int:
-    with sweeping(settings):
+    with sweeping(settings), sending(settings):
         return _serve_data(settings)
 
 
 COMMANDS: dict[str, Callable[[Settings], int]] = {
     "run": _serve_jobs,
     "data": _serve_data,
-    "sweep": sweep_until_stopped,
+    "sweep": _serve_sweeper,
     "background": _serve_background,
     "check": lambda _: 0 if worker_is_alive() else 1,
     "check-data": lambda settings: 0 if data_worker_is_alive(settings) else 1,

@@ -26,6 +26,7 @@ from core.scheduling.lines import repair_lines
 from core.scheduling.shares import repair_shares
 from core.settings import Settings
 from core.uploads.store import sweep_uploads
+from core.webhooks.deliveries import delete_old
 from worker.health import note_sweep
 from worker.process import DATABASE_UNAVAILABLE, PeriodicThread, StopRequest
 
@@ -132,7 +133,7 @@ def sweep_data(settings: Settings) -> SweepResult:
 
 
 class HourlySweep:
-    """Removes blobs without a row, old checkpoints and the exact steps of old metrics, once an hour.
+    """Removes blobs without a row, old checkpoints, the exact steps of old metrics and old deliveries of webhooks, once an hour.
 
     A blob is removed if it was an orphan an hour before as well.
     """
@@ -145,6 +146,7 @@ class HourlySweep:
         if time.monotonic() >= self._next:
             sweep_old_checkpoints(settings)
             sweep_old_metrics(settings)
+            sweep_old_deliveries(settings)
             self._suspects = remove_orphans(blob_store(settings), self._suspects)
             self._next = time.monotonic() + _HOUR
 
@@ -193,6 +195,14 @@ def _thin_metrics(job_id: str, days: float) -> int:
     except (NotFound, JobNotEnded) as error:  # changed since the query
         log.info("the metrics of %s were not thinned: %s", job_id, error)
         return 0
+
+
+def sweep_old_deliveries(settings: Settings) -> None:
+    """Delete the old deliveries of webhooks, some at a time."""
+    deleted = True
+    while deleted:
+        with session_scope() as session:
+            deleted = delete_old(session, settings.webhook_days) > 0
 
 
 def _log_ids(**ids: list[str]) -> None:

@@ -32,6 +32,7 @@ class Action(StrEnum):
     ANNOTATE = "annotate"
     SUBMIT = "submit"
     CHANGE = "change"
+    READ_WEBHOOKS = "read_webhooks"
     KEYS = "keys"
     MANAGE = "manage"
     OPERATE = "operate"
@@ -76,8 +77,11 @@ RULES: Mapping[Action, Rule] = {
         Scope.SUBMIT,
     ),
     Action.CHANGE: _rule("Change, stop and delete them.", _WORK, Scope.SUBMIT, others=frozenset({ADMIN})),
+    Action.READ_WEBHOOKS: _rule("Read webhooks and their deliveries.", _WORK, Scope.READ, Scope.MANAGE),
     Action.KEYS: _rule("List, make and revoke API keys.", EVERYONE, Scope.MANAGE, others=frozenset({ADMIN})),
-    Action.MANAGE: _rule("Add, change and remove members, and rename the project.", frozenset({ADMIN}), Scope.MANAGE),
+    Action.MANAGE: _rule(
+        "Add, change and remove members and webhooks, and rename the project.", frozenset({ADMIN}), Scope.MANAGE
+    ),
     Action.OPERATE: Rule(
         "Cordon and drain workers, and let workers join.",
         EVERYONE,

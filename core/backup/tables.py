@@ -88,6 +88,8 @@ def read_tables(connection: psycopg.Connection, folder: Path, tables: dict[str, 
         order.add(table, referred)
     for name in order.static_order():
         _read_table(connection, name, folder / tables[name].file, tables[name].columns)
+    for name, columns in present.items():
+        _continue_numbers(connection, name, columns)
     found = {name: _count(connection, name) for name in present}
     if wrong := [name for name, table in tables.items() if found[name] != table.rows]:
         raise BackupError(f"Not all rows were restored: {', '.join(wrong)}.")
@@ -104,6 +106,15 @@ def _read_table(connection: psycopg.Connection, name: str, path: Path, columns: 
     ):
         while piece := reader.read(_PIECE):
             copy.write(piece)
+
+
+def _continue_numbers(connection: psycopg.Connection, name: str, columns: list[str]) -> None:
+    """Let columns that the database numbers go on after the loaded rows."""
+    for column in columns:
+        largest = sql.SQL("SELECT max({}) FROM {}").format(sql.Identifier(column), sql.Identifier(name))
+        sequence = connection.execute("SELECT pg_get_serial_sequence(quote_ident(%s), %s)", (name, column)).fetchone()
+        if sequence is not None and sequence[0] is not None:
+            connection.execute(sql.SQL("SELECT setval(%s, ({}))").format(largest), (sequence[0],))
 
 
 def _count(connection: psycopg.Connection, name: str) -> int:

@@ -16,6 +16,8 @@ from core.errors import NotFound
 from core.models import Dataset, DatasetContent, DatasetVersion
 from core.models.datasets import VersionStatus
 from core.settings import get_settings
+from core.webhooks import outbox
+from core.webhooks.event_types import EventType, dataset_data
 from data.parse import storable
 
 _PIECE = 1024 * 1024
@@ -92,3 +94,8 @@ def _settle(session: Session, version: DatasetVersion, content: DatasetContent, 
     session.refresh(version)
     search.request(session, version)
     reports.request(session, version)
+    if status is VersionStatus.READY:
+        dataset = session.get_one(Dataset, version.dataset_id)
+        outbox.record(
+            session, dataset.owner_id, EventType.DATASET_READY, dataset.id, lambda: dataset_data(dataset, version)
+        )

@@ -36,6 +36,7 @@ from core.models.notes import SampleNote
 from core.models.tasks import DataTask
 from core.models.templates import JobTemplate, Validation
 from core.models.uploads import Upload, UploadPart
+from core.models.webhooks import DeliveryStatus, Webhook, WebhookDelivery, WebhookFormat, WebhookTry
 from core.models.workers import Worker, WorkerCordon
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "DatasetReport",
     "DatasetRow",
     "DatasetVersion",
+    "DeliveryStatus",
     "Job",
     "JobAttempt",
     "JobCommand",
@@ -82,6 +84,10 @@ __all__ = [
     "UserKind",
     "Validation",
     "ViewSetting",
+    "Webhook",
+    "WebhookDelivery",
+    "WebhookFormat",
+    "WebhookTry",
     "Worker",
     "WorkerCordon",
     "WorkerToken",

@@ -146,6 +146,14 @@ class Settings(KubernetesSettings, SlurmSettings, BaseSettings):
     """Folders of the worker's machine from which a job may read models and files, separated by `:`. Empty or `none`: no folder. The data and blob folders are never allowed. `proximal up` adds the folder `models` beside its data folder. In a container, mount the folders into the worker."""
     reward_urls: Annotated[RewardUrls, NoDecode] = "none"
     """Addresses that a job may name as its reward or judge: `none`, `any`, or prefixes separated by spaces, as `https://rewards.example:8443/v1 http://10.0.0.7/`. The trainer sends the requests from the worker's network: with `any`, an owner of an API key can reach what only your machines can."""
+    webhook_networks: Words = []
+    """Private networks and addresses that webhooks may be sent to, separated by spaces, as `10.20.0.0/16 127.0.0.1`. Left out: only https addresses of the public internet. Addresses in these networks may be http, too. The sweeper sends the requests: an admin of any project can then send requests to every service in these networks."""
+    webhook_seconds: Seconds = 15
+    """Seconds that a receiver of webhooks may take for a whole response. A slower one counts as a failed try."""
+    webhook_failing_days: Annotated[float, Field(gt=0)] = 5
+    """Days of failed tries, without one success, after which a webhook is disabled."""
+    webhook_days: Annotated[float, Field(gt=0)] = 30
+    """Days for which deliveries of webhooks are kept, with the log of their tries. Those that still wait then are deleted, too."""
 
     max_steps: Annotated[int, Field(ge=1)] = 1_000_000
     """Most PPO steps of a job (`ppo.steps`)."""
@@ -297,6 +305,11 @@ class Settings(KubernetesSettings, SlurmSettings, BaseSettings):
                 raise ValueError("`*` would let every client choose its address: list addresses or networks")
             ip_network(proxy)
         return proxies
+
+    @field_validator("webhook_networks")
+    @classmethod
+    def _networks_of_webhooks(cls, networks: list[str]) -> list[str]:
+        return [str(ip_network(network)) for network in networks]
 
     @field_validator("data_dir", "dashboard_dir")
     @classmethod

@@ -64,6 +64,9 @@ from proximal.sdk.types import (
     Usage,
     Validation,
     ViewSetting,
+    Webhook,
+    WebhookDelivery,
+    WebhookWithSecret,
     Worker,
     WorkerToken,
 )
@@ -1552,6 +1555,146 @@ class Operations(Connection):
             "POST",
             f"/v1/members/{escaped(user_id)}/keys",
             body=given({"name": name, "scopes": scopes, "expires_at": expires_at}),
+        )
+        return found
+
+    def create_webhook(
+        self,
+        url: str,
+        event_types: Sequence[
+            Literal[
+                "job.queued",
+                "job.running",
+                "job.paused",
+                "job.succeeded",
+                "job.failed",
+                "job.cancelled",
+                "job.finding",
+                "dataset.ready",
+                "dataset.failed",
+            ]
+        ],
+        description: str | None = None,
+        format: Literal["standard", "slack"] | None = None,
+        enabled: bool | None = None,
+    ) -> WebhookWithSecret:
+        """Send events of the project to an address from now on. The response is the only one that contains the secret.
+
+        `POST /v1/webhooks`
+        """
+        found: WebhookWithSecret = self._json(
+            "POST",
+            "/v1/webhooks",
+            body=given(
+                {
+                    "url": url,
+                    "event_types": event_types,
+                    "description": description,
+                    "format": format,
+                    "enabled": enabled,
+                }
+            ),
+        )
+        return found
+
+    def list_webhooks(self, *, order: Literal["asc", "desc"] | None = None) -> Iterator[Webhook]:
+        """List the webhooks of the project.
+
+        `GET /v1/webhooks`
+        """
+        return self._pages("/v1/webhooks", params={"order": order})
+
+    def get_webhook(self, webhook_id: str) -> Webhook:
+        """Return one webhook, with the reason if the platform disabled it.
+
+        `GET /v1/webhooks/{webhook_id}`
+        """
+        found: Webhook = self._json("GET", f"/v1/webhooks/{escaped(webhook_id)}")
+        return found
+
+    def change_webhook(
+        self,
+        webhook_id: str,
+        url: Omitted | str | None = OMITTED,
+        event_types: Omitted
+        | Sequence[
+            Literal[
+                "job.queued",
+                "job.running",
+                "job.paused",
+                "job.succeeded",
+                "job.failed",
+                "job.cancelled",
+                "job.finding",
+                "dataset.ready",
+                "dataset.failed",
+            ]
+        ]
+        | None = OMITTED,
+        description: Omitted | str | None = OMITTED,
+        enabled: Omitted | bool | None = OMITTED,
+        *,
+        if_match: str | None = None,
+    ) -> Webhook:
+        """Change the address, the events, the description, or whether events are sent.
+
+        Enabling a webhook that the platform disabled removes the reason, and sends the deliveries that wait.
+
+        `PATCH /v1/webhooks/{webhook_id}`
+        """
+        found: Webhook = self._json(
+            "PATCH",
+            f"/v1/webhooks/{escaped(webhook_id)}",
+            body={"url": url, "event_types": event_types, "description": description, "enabled": enabled},
+            headers=unchanged(if_match),
+        )
+        return found
+
+    def delete_webhook(self, webhook_id: str, *, if_match: str | None = None) -> None:
+        """Delete a webhook with its deliveries. Those that wait are not sent.
+
+        `DELETE /v1/webhooks/{webhook_id}`
+        """
+        self._json("DELETE", f"/v1/webhooks/{escaped(webhook_id)}", headers=unchanged(if_match))
+
+    def rotate_webhook_secret(self, webhook_id: str, overlap_hours: float | None = None) -> WebhookWithSecret:
+        """Give a webhook a new secret. The response is the only one that contains it. For some hours, the present one signs as well.
+
+        `POST /v1/webhooks/{webhook_id}/rotate`
+        """
+        found: WebhookWithSecret = self._json(
+            "POST", f"/v1/webhooks/{escaped(webhook_id)}/rotate", body=given({"overlap_hours": overlap_hours})
+        )
+        return found
+
+    def test_webhook(self, webhook_id: str) -> WebhookDelivery:
+        """Send the event `webhook.test`, even if the webhook is disabled. The list of deliveries then shows the result.
+
+        `POST /v1/webhooks/{webhook_id}/test`
+        """
+        found: WebhookDelivery = self._json("POST", f"/v1/webhooks/{escaped(webhook_id)}/test")
+        return found
+
+    def list_webhook_deliveries(
+        self,
+        webhook_id: str,
+        *,
+        status: Literal["pending", "delivered", "failed"] | None = None,
+        order: Literal["asc", "desc"] | None = None,
+    ) -> Iterator[WebhookDelivery]:
+        """List the deliveries of a webhook with their tries. `PROXIMAL_WEBHOOK_DAYS` after the event, they are deleted.
+
+        `GET /v1/webhooks/{webhook_id}/deliveries`
+        """
+        return self._pages(f"/v1/webhooks/{escaped(webhook_id)}/deliveries", params={"status": status, "order": order})
+
+    def replay_webhook_delivery(self, webhook_id: str, delivery_id: str) -> WebhookDelivery:
+        """Send a delivery again with the same `webhook-id`, or one that waits at once. A disabled webhook sends it once it is enabled.
+
+        `POST /v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay`
+        """
+        found: WebhookDelivery = self._json(
+            "POST", f"/v1/webhooks/{escaped(webhook_id)}/deliveries/{escaped(delivery_id)}/replay"
         )
         return found
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 Action: TypeAlias = Literal[
-    "account", "read", "read_rounds", "annotate", "submit", "change", "keys", "manage", "operate"
+    "account", "read", "read_rounds", "annotate", "submit", "change", "read_webhooks", "keys", "manage", "operate"
 ]
 """The kind of a request."""
 
@@ -871,6 +871,24 @@ class DatasetRowList(TypedDict):
     """Cursor of the last item: the next page's `after`."""
     total: int | None
     """How many match; null: more than 10,000."""
+
+
+DeliveryStatus: TypeAlias = Literal["pending", "delivered", "failed"]
+"""The state of a delivery."""
+
+
+EventType: TypeAlias = Literal[
+    "job.queued",
+    "job.running",
+    "job.paused",
+    "job.succeeded",
+    "job.failed",
+    "job.cancelled",
+    "job.finding",
+    "dataset.ready",
+    "dataset.failed",
+]
+"""An event that a webhook can receive. `webhook.test` goes to the webhook whose test was asked for."""
 
 
 class Evidence(TypedDict):
@@ -2505,6 +2523,13 @@ class RolloutSpec(TypedDict, closed=True):
     """Share of the GPU's memory that vLLM takes for its weights and its cache while it samples. On a CPU the cache takes what the rows sampled at once need."""
 
 
+class RotateSecret(TypedDict, closed=True):
+    """How long the present secret signs as well."""
+
+    overlap_hours: NotRequired[float]
+    """Hours for which both secrets sign, so that receivers can change theirs in peace. 0: the present one ends at once."""
+
+
 class RoundChanges(TypedDict, closed=True):
     """New values for fields of a round. A field that is null or left out stays unchanged."""
 
@@ -3530,6 +3555,58 @@ class WandbTracker(TypedDict, closed=True):
     """Tags of the run."""
 
 
+WebhookFormat: TypeAlias = Literal["standard", "slack"]
+"""The form of a payload."""
+
+
+class WebhookTry(TypedDict):
+    """One request of a delivery."""
+
+    number: int
+    """From 1."""
+    started_at: str
+    """When it began."""
+    duration_ms: int | None
+    """Milliseconds until its end; null if no result was reported, since it still runs or its sender was lost."""
+    response_status: int | None
+    """HTTP status of the response; null without one."""
+    response_body: str | None
+    """The first 1024 bytes of the response; null without one."""
+    error: str | None
+    """Why it failed; null for a success, or without a result."""
+
+
+class WebhookWithSecret(TypedDict):
+    """A webhook with its new secret."""
+
+    object: Literal["webhook"]
+    """Always `webhook`."""
+    id: str
+    """Begins with `whk_`."""
+    url: str
+    """The address that receives the events."""
+    description: str
+    """For people."""
+    event_types: list[EventType]
+    """The events that it receives."""
+    format: WebhookFormat
+    """`standard` or `slack`: the form of its payloads."""
+    enabled: bool
+    """Whether events are sent."""
+    disabled_reason: str | None
+    """Why the platform disabled it; null if it is enabled, or if a person disabled it."""
+    failing_since: str | None
+    """The first failed try since the last success; null after a success."""
+    previous_secret_until: str | None
+    """Until when the secret before the last rotation signs as well; null if only one signs."""
+    etag: str
+    """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
+    created_at: str
+    """When it was created."""
+    secret: str
+    """The key of the signatures, `whsec_…`. It is shown once."""
+
+
 class WorkerGpu(TypedDict):
     """Model and memory, by the driver of the machine."""
 
@@ -4035,6 +4112,19 @@ class Card(TypedDict, closed=True):
     """Mean of their raw scores."""
     reference_std: NotRequired[float | None]
     """Standard deviation of their raw scores."""
+
+
+class ChangeWebhook(TypedDict, closed=True):
+    """The new values. Fields that are left out stay."""
+
+    url: NotRequired[str | None]
+    """The new address. Deliveries that wait go there, too. It cannot be null."""
+    event_types: NotRequired[list[EventType] | None]
+    """The events that it receives from now on. It cannot be null."""
+    description: NotRequired[str | None]
+    """The new description; null empties it."""
+    enabled: NotRequired[bool | None]
+    """Whether events are sent. Events of the time without are not sent later. It cannot be null."""
 
 
 class Checkpoint(TypedDict):
@@ -5121,6 +5211,21 @@ class NewRound(TypedDict, closed=True):
     """Checkpoint of a reward model (`ckpt_…`) to compare with the answers. It can be chosen later too."""
 
 
+class NewWebhook(TypedDict, closed=True):
+    """A webhook to create."""
+
+    url: str
+    """The https address that receives the events. It must lead to the public internet, unless the operator allows other networks."""
+    event_types: list[EventType]
+    """The events that it receives."""
+    description: NotRequired[str]
+    """For people."""
+    format: NotRequired[WebhookFormat]
+    """`standard`: the payload `{type, timestamp, data}` of Standard Webhooks. `slack`: `{text}`, for incoming webhooks of Slack and other chats."""
+    enabled: NotRequired[bool]
+    """Whether events are sent."""
+
+
 class OnlineSpec(TypedDict, closed=True):
     """Online iterative RLHF (Bai et al. 2022, §4.5, and Dong et al. 2024). Every round labels fresh pairs of the policy and refits the reward model."""
 
@@ -5795,6 +5900,92 @@ class ValidationResult(TypedDict):
     """Steps and tokens of each stage, in their order. Empty if the data or the tokenizer cannot be read."""
     memory: MemoryReport | None
     """Memory of each phase. Null if the model or the data cannot be read."""
+
+
+class Webhook(TypedDict):
+    """An address that receives events of the project."""
+
+    object: Literal["webhook"]
+    """Always `webhook`."""
+    id: str
+    """Begins with `whk_`."""
+    url: str
+    """The address that receives the events."""
+    description: str
+    """For people."""
+    event_types: list[EventType]
+    """The events that it receives."""
+    format: WebhookFormat
+    """`standard` or `slack`: the form of its payloads."""
+    enabled: bool
+    """Whether events are sent."""
+    disabled_reason: str | None
+    """Why the platform disabled it; null if it is enabled, or if a person disabled it."""
+    failing_since: str | None
+    """The first failed try since the last success; null after a success."""
+    previous_secret_until: str | None
+    """Until when the secret before the last rotation signs as well; null if only one signs."""
+    etag: str
+    """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
+    created_at: str
+    """When it was created."""
+
+
+class WebhookDelivery(TypedDict):
+    """One event for one webhook, with its tries."""
+
+    object: Literal["webhook.delivery"]
+    """Always `webhook.delivery`."""
+    id: str
+    """Begins with `msg_`. It is the header `webhook-id` of every try."""
+    webhook_id: str
+    """The webhook that it goes to."""
+    event_type: str
+    """The event, or `webhook.test`."""
+    subject: str
+    """The job or dataset of the event. Its deliveries are sent one after the other."""
+    status: DeliveryStatus
+    """`pending`, `delivered`, or `failed` after the last try."""
+    body: str
+    """The payload, exactly as it is signed and sent."""
+    next_try_at: str | None
+    """When the next try is due, unless an earlier event of the same job waits; null if none follows."""
+    tries: list[WebhookTry]
+    """The requests so far."""
+    created_at: str
+    """When the event happened."""
+    finished_at: str | None
+    """When it was accepted or given up; null while it is pending."""
+
+
+class WebhookDeliveryList(TypedDict):
+    """Deliveries of a webhook, newest first unless asked otherwise."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[WebhookDelivery]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class WebhookList(TypedDict):
+    """Webhooks of the project, newest first unless asked otherwise."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[Webhook]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
 
 
 class WorkerCluster(TypedDict):

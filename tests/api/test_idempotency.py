@@ -54,6 +54,10 @@ REPEATABLE |= {
     "create_member_key",
     "add_member",  # its response contains a key
     "revoke_key",
+    "create_webhook",  # its response contains the secret
+    "rotate_webhook_secret",
+    "test_webhook",  # another test is sent
+    "replay_webhook_delivery",
 }
 
 

@@ -74,6 +74,9 @@ ANYBODY = [
 ]
 ANNOTATORS = ["next_annotation_items", "answer_annotation_item", "undo_annotation"]
 ADMINS = ["change_project", "add_member", "set_member_role", "remove_member", "create_member_key"]
+ADMINS += ["create_webhook", "change_webhook", "delete_webhook", "rotate_webhook_secret", "test_webhook"]
+ADMINS += ["replay_webhook_delivery"]
+WORKERS = ["list_webhooks", "get_webhook", "list_webhook_deliveries"]
 OPERATORS = ["cordon_worker", "drain_worker", "uncordon_worker", "create_worker_token"]
 MAKING = [
     "create_job",
@@ -109,6 +112,8 @@ def expected(operation: str, method: str, role: str, relation: str) -> bool:
         return False  # no key of this test is an operator's
     if operation in ADMINS:
         return role == "admin"
+    if operation in WORKERS:
+        return role in ("member", "admin")
     if operation in ANNOTATORS:
         return role != "viewer"
     if operation in ("revoke_key", "rotate_key"):

@@ -6,11 +6,9 @@ connection goes to the addresses found then: a second look-up could return anoth
 """
 
 import io
-import ipaddress
 import socket
-import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse
 from types import TracebackType
@@ -20,6 +18,7 @@ from urllib.parse import urljoin, urlsplit
 from core.access import import_urls
 from core.access.allowlist import HttpAddress
 from core.access.import_urls import WebFile
+from core.access.pinned import PinnedConnection, UnknownHost, is_public, look_up
 from core.errors import FetchFailed, ImportRefused
 from core.settings import Settings
 
@@ -28,15 +27,9 @@ if TYPE_CHECKING:
 
 READ_SECONDS = 60.0
 """Longest time that the head of a response, or one read of its body, may take."""
-_CONNECT_SECONDS = 10.0
 _MOST_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
 _HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "close", "User-Agent": "proximal"}
-_IPV4_IN_IPV6 = ("::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16")
-"""IPv6 networks whose addresses hold an IPv4 address (IPv4-compatible, NAT64, local NAT64, Teredo, 6to4)."""
-_SITE_LOCAL = "fec0::/10"
-"""Deprecated, but still routed in some networks."""
-_REFUSED_NETWORKS = tuple(map(ipaddress.ip_network, (*_IPV4_IN_IPV6, _SITE_LOCAL)))
 
 
 class TimedResponse(HTTPResponse):
@@ -130,52 +123,17 @@ def resolve_host(host: str, port: int, private_too: bool) -> list[str]:
     Raises FetchFailed if the name does not resolve, and ImportRefused if it resolves to private addresses only.
     """
     try:
-        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise FetchFailed(f"The host name {host} does not resolve.") from error
-    every = list(dict.fromkeys(str(address[0]) for *_, address in addresses))
+        every = look_up(host, port)
+    except UnknownHost as error:
+        raise FetchFailed(str(error)) from error
     allowed = [address for address in every if private_too or is_public(address)]
     if not allowed:
         raise ImportRefused(f"{host} is in a private network, which this platform does not import from.", param="url")
     return allowed
 
 
-def is_public(address: str) -> bool:
-    """Whether the IP address is a unicast address of the public internet."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        if ip.ipv4_mapped is not None:
-            ip = ip.ipv4_mapped
-        elif any(ip in network for network in _REFUSED_NETWORKS):
-            return False
-    return ip.is_global and not ip.is_multicast
-
-
-class _PinnedConnection(HTTPConnection):
-    """A connection to one of the given IP addresses, whatever the host name resolves to later."""
-
+class _PinnedConnection(PinnedConnection):
     response_class = TimedResponse
-
-    def __init__(self, address: HttpAddress, ip_addresses: Sequence[str]) -> None:
-        super().__init__(address.host, address.port, timeout=READ_SECONDS)
-        self._ip_addresses = ip_addresses
-        self._context = ssl.create_default_context() if address.scheme == "https" else None
-        self.default_port = 443 if self._context else 80
-
-    def connect(self) -> None:
-        sock = self._connect_to_any()
-        sock.settimeout(self.timeout)
-        self.sock = self._context.wrap_socket(sock, server_hostname=self.host) if self._context else sock
-
-    def _connect_to_any(self) -> socket.socket:
-        last_error: OSError | None = None
-        for ip_address in self._ip_addresses:
-            try:
-                return socket.create_connection((ip_address, self.port), _CONNECT_SECONDS)
-            except OSError as error:
-                last_error = error
-        assert last_error is not None
-        raise last_error
 
 
 def _connection(url: str, settings: Settings) -> _PinnedConnection:
@@ -186,7 +144,9 @@ def _connection(url: str, settings: Settings) -> _PinnedConnection:
     named = import_urls.host_is_named(WebFile(url), settings.import_urls)
     hub = HttpAddress.parse(settings.hub_url)
     is_hub = (address.scheme, address.host, address.port) == (hub.scheme, hub.host, hub.port)
-    return _PinnedConnection(address, resolve_host(address.host, address.port, private_too=named or is_hub))
+    return _PinnedConnection(
+        address, resolve_host(address.host, address.port, private_too=named or is_hub), READ_SECONDS
+    )
 
 
 def _redirect_target(url: str, location: str | None, settings: Settings) -> str:

@@ -14,6 +14,8 @@ from core.live import announce
 from core.models import CheckpointPin, Job, JobEvent
 from core.models.jobs import ACTIVE, TERMINAL, JobStatus
 from core.scheduling.lines import enter_line
+from core.webhooks import outbox
+from core.webhooks.event_types import OF_STATUS, job_data
 
 S = JobStatus
 TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
@@ -137,4 +139,6 @@ def _write(session: Session, job: Job, start: JobStatus | None, to: JobStatus, r
     session.flush()
     if to is S.QUEUED:
         enter_line(session, job.id)
+    if (event_type := OF_STATUS.get(to)) is not None:
+        outbox.record(session, job.owner_id, event_type, job.id, lambda: job_data(job, start and start.value))
     announce(session, job.id, job.last_seq)

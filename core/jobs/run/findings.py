@@ -9,6 +9,8 @@ from sqlalchemy.orm import Session
 
 from core.models import Job, JobFinding, Severity
 from core.models.base import new_id
+from core.webhooks import outbox
+from core.webhooks.event_types import EventType, finding_data
 from data.parse import storable
 from trainer.events import Event, Health, Message
 
@@ -26,6 +28,7 @@ def record_findings(session: Session, job: Job, events: Sequence[Event]) -> None
 
 def _record_rule(session: Session, job: Job, event: Health) -> None:
     row = _row(session, job, event, event.rule)
+    before = row.severity if row.times else None
     row.rule, row.stage, row.action = event.rule, event.stage, event.action
     if row.step is None or event.step > row.step:  # a repeated step counts once
         row.times += 1
@@ -34,13 +37,22 @@ def _record_rule(session: Session, job: Job, event: Health) -> None:
     row.cause, row.suggestion = stored.pop("cause"), stored.pop("suggestion")
     row.data = stored
     _raise_severity(job, row, Severity.WARNING if event.action == "warn" else Severity.ERROR)
+    _send(session, job, row, before)
 
 
 def _record_message(session: Session, job: Job, event: Message) -> None:
     text: str = storable(event.text)
     row = _row(session, job, event, md5(text.encode(), usedforsecurity=False).hexdigest())
+    before = row.severity if row.times else None
     row.cause, row.times = text, row.times + 1
     _raise_severity(job, row, Severity(event.level))
+    _send(session, job, row, before)
+
+
+def _send(session: Session, job: Job, row: JobFinding, before: str | None) -> None:
+    """Send a finding that is new, or graver than `before`, to the webhooks that receive findings."""
+    if row.severity != before:
+        outbox.record(session, job.owner_id, EventType.JOB_FINDING, job.id, lambda: finding_data(job, row))
 
 
 def _row(session: Session, job: Job, event: Health | Message, what: str) -> JobFinding:

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from alembic import command
 from psycopg import sql
-from sqlalchemy import make_url, text
+from sqlalchemy import func, make_url, select, text
 from sqlalchemy.orm import Session
 
 import core.__main__
@@ -28,10 +28,12 @@ from core.jobs.lifecycle import attempts
 from core.jobs.lifecycle.actors import PLATFORM
 from core.jobs.lifecycle.state import Request, request
 from core.jobs.queue import workers
-from core.models import Checkpoint, Job, JobAttempt, JobEvent
+from core.models import Checkpoint, Job, JobAttempt, JobEvent, Webhook, WebhookDelivery
 from core.models.jobs import JobStatus
 from core.settings import Settings
 from core.uploads.parts import part_key
+from core.webhooks import outbox, webhooks
+from core.webhooks.event_types import EventType
 from tests.core.factories import make_job, make_key, running
 from trainer.events import CheckpointSaved
 
@@ -419,3 +421,19 @@ def test_interrupted_backup_is_continued(
     monkeypatch.setattr(blob_files.BlobFiles, "_copy", lambda files, store, key: copied.append(key))
     made = back_up(settings.database_url, blobs, tmp_path / "backup", silent)
     assert copied == [] and made.faults == []
+
+
+def test_restored_deliveries_keep_their_order(
+    source: Job, session: Session, settings: Settings, blobs: BlobStore, tmp_path: Path, host: Host
+) -> None:
+    """The numbers of new deliveries follow those of the restored ones."""
+    webhook = webhooks.create(session, settings, source.owner_id, "https://93.184.215.14/", [EventType.JOB_QUEUED])
+    for _ in range(3):
+        outbox.record(session, source.owner_id, EventType.JOB_QUEUED, source.id, lambda: {"object": "job"})
+    session.commit()
+    largest = session.scalars(select(func.max(WebhookDelivery.number))).one()
+    back_up(settings.database_url, blobs, tmp_path / "backup", silent)
+    restore(tmp_path / "backup", host.url, host.blobs, silent)
+    with session_scope(host.url) as restored:
+        outbox.send_test(restored, restored.get_one(Webhook, webhook.id))
+        assert restored.scalars(select(func.max(WebhookDelivery.number))).one() == largest + 1

@@ -12,11 +12,12 @@ from threading import Event
 import pytest
 
 from core.access.import_urls import HubFile, ServerFile, WebFile, parse_import_url
+from core.access.pinned import is_public
 from core.errors import FetchFailed, ImportRefused
 from core.settings import Settings
 from tests.worker.tasks.file_server import File, Files, serving_files
 from worker.downloads import connection
-from worker.downloads.connection import http_get, is_public
+from worker.downloads.connection import http_get
 from worker.downloads.hub import find_hub_file
 from worker.downloads.web import download
 from worker.tasks.fetch import open_remote_file

@@ -2028,6 +2028,140 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Webhooks
+         * @description List the webhooks of the project.
+         */
+        get: operations["list_webhooks"];
+        put?: never;
+        /**
+         * Create Webhook
+         * @description Send events of the project to an address from now on. The response is the only one that contains the secret.
+         */
+        post: operations["create_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Webhook
+         * @description Return one webhook, with the reason if the platform disabled it.
+         */
+        get: operations["get_webhook"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Webhook
+         * @description Delete a webhook with its deliveries. Those that wait are not sent.
+         */
+        delete: operations["delete_webhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Webhook
+         * @description Change the address, the events, the description, or whether events are sent.
+         *
+         *     Enabling a webhook that the platform disabled removes the reason, and sends the deliveries that wait.
+         */
+        patch: operations["change_webhook"];
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate Webhook Secret
+         * @description Give a webhook a new secret. The response is the only one that contains it. For some hours, the present one signs as well.
+         */
+        post: operations["rotate_webhook_secret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Webhook
+         * @description Send the event `webhook.test`, even if the webhook is disabled. The list of deliveries then shows the result.
+         */
+        post: operations["test_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Webhook Deliveries
+         * @description List the deliveries of a webhook with their tries. `PROXIMAL_WEBHOOK_DAYS` after the event, they are deleted.
+         */
+        get: operations["list_webhook_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay Webhook Delivery
+         * @description Send a delivery again with the same `webhook-id`, or one that waits at once. A disabled webhook sends it once it is enabled.
+         */
+        post: operations["replay_webhook_delivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/view-settings": {
         parameters: {
             query?: never;
@@ -2245,7 +2379,7 @@ export interface components {
          * @description The kind of a request.
          * @enum {string}
          */
-        Action: "account" | "read" | "read_rounds" | "annotate" | "submit" | "change" | "keys" | "manage" | "operate";
+        Action: "account" | "read" | "read_rounds" | "annotate" | "submit" | "change" | "read_webhooks" | "keys" | "manage" | "operate";
         /**
          * Actor
          * @description The cause of a transition.
@@ -3568,6 +3702,32 @@ export interface components {
             spec?: {
                 [key: string]: unknown;
             } | null;
+        };
+        /**
+         * ChangeWebhook
+         * @description The new values. Fields that are left out stay.
+         */
+        ChangeWebhook: {
+            /**
+             * Url
+             * @description The new address. Deliveries that wait go there, too. It cannot be null.
+             */
+            url?: string | null;
+            /**
+             * Event Types
+             * @description The events that it receives from now on. It cannot be null.
+             */
+            event_types?: components["schemas"]["EventType"][] | null;
+            /**
+             * Description
+             * @description The new description; null empties it.
+             */
+            description?: string | null;
+            /**
+             * Enabled
+             * @description Whether events are sent. Events of the time without are not sent later. It cannot be null.
+             */
+            enabled?: boolean | null;
         };
         /**
          * Checkpoint
@@ -5918,6 +6078,12 @@ export interface components {
             last_id: string | null;
         };
         /**
+         * DeliveryStatus
+         * @description The state of a delivery.
+         * @enum {string}
+         */
+        DeliveryStatus: "pending" | "delivered" | "failed";
+        /**
          * EvaluationSpec
          * @description The trained policy against the one before it on held-out prompts, paired by prompt.
          */
@@ -5964,6 +6130,12 @@ export interface components {
             /** @description pass@k of both policies, and of PPO's best checkpoint, in the evaluation stage. Left out: none. */
             pass_at?: components["schemas"]["PassAtSpec"] | null;
         };
+        /**
+         * EventType
+         * @description An event that a webhook can receive. `webhook.test` goes to the webhook whose test was asked for.
+         * @enum {string}
+         */
+        EventType: "job.queued" | "job.running" | "job.paused" | "job.succeeded" | "job.failed" | "job.cancelled" | "job.finding" | "dataset.ready" | "dataset.failed";
         /**
          * Evidence
          * @description One number that a health rule looked at.
@@ -10440,6 +10612,39 @@ export interface components {
             value: unknown;
         };
         /**
+         * NewWebhook
+         * @description A webhook to create.
+         */
+        NewWebhook: {
+            /**
+             * Url
+             * @description The https address that receives the events. It must lead to the public internet, unless the operator allows other networks.
+             */
+            url: string;
+            /**
+             * Event Types
+             * @description The events that it receives.
+             */
+            event_types: components["schemas"]["EventType"][];
+            /**
+             * Description
+             * @description For people.
+             * @default
+             */
+            description: string;
+            /**
+             * @description `standard`: the payload `{type, timestamp, data}` of Standard Webhooks. `slack`: `{text}`, for incoming webhooks of Slack and other chats.
+             * @default standard
+             */
+            format: components["schemas"]["WebhookFormat"];
+            /**
+             * Enabled
+             * @description Whether events are sent.
+             * @default true
+             */
+            enabled: boolean;
+        };
+        /**
          * NextItems
          * @description A request for items.
          */
@@ -12605,6 +12810,18 @@ export interface components {
              * @default 0.3
              */
             gpu_memory_utilization: number;
+        };
+        /**
+         * RotateSecret
+         * @description How long the present secret signs as well.
+         */
+        RotateSecret: {
+            /**
+             * Overlap Hours
+             * @description Hours for which both secrets sign, so that receivers can change theirs in peace. 0: the present one ends at once.
+             * @default 24
+             */
+            overlap_hours: number;
         };
         /**
          * RotatedKey
@@ -15731,6 +15948,315 @@ export interface components {
             tags: string[];
         };
         /**
+         * Webhook
+         * @description An address that receives events of the project.
+         */
+        Webhook: {
+            /**
+             * Object
+             * @description Always `webhook`.
+             * @default webhook
+             * @constant
+             */
+            object: "webhook";
+            /**
+             * Id
+             * @description Begins with `whk_`.
+             */
+            id: string;
+            /**
+             * Url
+             * @description The address that receives the events.
+             */
+            url: string;
+            /**
+             * Description
+             * @description For people.
+             */
+            description: string;
+            /**
+             * Event Types
+             * @description The events that it receives.
+             */
+            event_types: components["schemas"]["EventType"][];
+            /** @description `standard` or `slack`: the form of its payloads. */
+            format: components["schemas"]["WebhookFormat"];
+            /**
+             * Enabled
+             * @description Whether events are sent.
+             */
+            enabled: boolean;
+            /**
+             * Disabled Reason
+             * @description Why the platform disabled it; null if it is enabled, or if a person disabled it.
+             */
+            disabled_reason: string | null;
+            /**
+             * Failing Since
+             * @description The first failed try since the last success; null after a success.
+             */
+            failing_since: string | null;
+            /**
+             * Previous Secret Until
+             * @description Until when the secret before the last rotation signs as well; null if only one signs.
+             */
+            previous_secret_until: string | null;
+            /**
+             * Etag
+             * @description Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change.
+             */
+            etag: string;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+        };
+        /**
+         * WebhookDelivery
+         * @description One event for one webhook, with its tries.
+         */
+        WebhookDelivery: {
+            /**
+             * Object
+             * @description Always `webhook.delivery`.
+             * @default webhook.delivery
+             * @constant
+             */
+            object: "webhook.delivery";
+            /**
+             * Id
+             * @description Begins with `msg_`. It is the header `webhook-id` of every try.
+             */
+            id: string;
+            /**
+             * Webhook Id
+             * @description The webhook that it goes to.
+             */
+            webhook_id: string;
+            /**
+             * Event Type
+             * @description The event, or `webhook.test`.
+             */
+            event_type: string;
+            /**
+             * Subject
+             * @description The job or dataset of the event. Its deliveries are sent one after the other.
+             */
+            subject: string;
+            /** @description `pending`, `delivered`, or `failed` after the last try. */
+            status: components["schemas"]["DeliveryStatus"];
+            /**
+             * Body
+             * @description The payload, exactly as it is signed and sent.
+             */
+            body: string;
+            /**
+             * Next Try At
+             * @description When the next try is due, unless an earlier event of the same job waits; null if none follows.
+             */
+            next_try_at: string | null;
+            /**
+             * Tries
+             * @description The requests so far.
+             */
+            tries: components["schemas"]["WebhookTry"][];
+            /**
+             * Created At
+             * Format: date-time
+             * @description When the event happened.
+             */
+            created_at: string;
+            /**
+             * Finished At
+             * @description When it was accepted or given up; null while it is pending.
+             */
+            finished_at: string | null;
+        };
+        /**
+         * WebhookDeliveryList
+         * @description Deliveries of a webhook, newest first unless asked otherwise.
+         */
+        WebhookDeliveryList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["WebhookDelivery"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
+         * WebhookFormat
+         * @description The form of a payload.
+         * @enum {string}
+         */
+        WebhookFormat: "standard" | "slack";
+        /**
+         * WebhookList
+         * @description Webhooks of the project, newest first unless asked otherwise.
+         */
+        WebhookList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["Webhook"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
+         * WebhookTry
+         * @description One request of a delivery.
+         */
+        WebhookTry: {
+            /**
+             * Number
+             * @description From 1.
+             */
+            number: number;
+            /**
+             * Started At
+             * Format: date-time
+             * @description When it began.
+             */
+            started_at: string;
+            /**
+             * Duration Ms
+             * @description Milliseconds until its end; null if no result was reported, since it still runs or its sender was lost.
+             */
+            duration_ms: number | null;
+            /**
+             * Response Status
+             * @description HTTP status of the response; null without one.
+             */
+            response_status: number | null;
+            /**
+             * Response Body
+             * @description The first 1024 bytes of the response; null without one.
+             */
+            response_body: string | null;
+            /**
+             * Error
+             * @description Why it failed; null for a success, or without a result.
+             */
+            error: string | null;
+        };
+        /**
+         * WebhookWithSecret
+         * @description A webhook with its new secret.
+         */
+        WebhookWithSecret: {
+            /**
+             * Object
+             * @description Always `webhook`.
+             * @default webhook
+             * @constant
+             */
+            object: "webhook";
+            /**
+             * Id
+             * @description Begins with `whk_`.
+             */
+            id: string;
+            /**
+             * Url
+             * @description The address that receives the events.
+             */
+            url: string;
+            /**
+             * Description
+             * @description For people.
+             */
+            description: string;
+            /**
+             * Event Types
+             * @description The events that it receives.
+             */
+            event_types: components["schemas"]["EventType"][];
+            /** @description `standard` or `slack`: the form of its payloads. */
+            format: components["schemas"]["WebhookFormat"];
+            /**
+             * Enabled
+             * @description Whether events are sent.
+             */
+            enabled: boolean;
+            /**
+             * Disabled Reason
+             * @description Why the platform disabled it; null if it is enabled, or if a person disabled it.
+             */
+            disabled_reason: string | null;
+            /**
+             * Failing Since
+             * @description The first failed try since the last success; null after a success.
+             */
+            failing_since: string | null;
+            /**
+             * Previous Secret Until
+             * @description Until when the secret before the last rotation signs as well; null if only one signs.
+             */
+            previous_secret_until: string | null;
+            /**
+             * Etag
+             * @description Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change.
+             */
+            etag: string;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Secret
+             * @description The key of the signatures, `whsec_…`. It is shown once.
+             */
+            secret: string;
+        };
+        /**
          * Worker
          * @description A worker that is online, or one that has stopped and stays cordoned.
          */
@@ -16531,6 +17057,43 @@ export interface components {
             };
         };
         /** @description Successful Response */
+        "Webhook-ETag": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Webhook"];
+            };
+        };
+        /** @description Successful Response */
+        WebhookDelivery: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["WebhookDelivery"];
+            };
+        };
+        /** @description Successful Response */
+        WebhookWithSecret: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["WebhookWithSecret"];
+            };
+        };
+        /** @description Successful Response */
         Worker: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16752,6 +17315,19 @@ export interface components {
          *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
          */
         "invalid_request-invalid_spec-wrong_dataset_kind-limit_exceeded-wrong_checkpoint-blocked_by_validation-idempotency_key_reused": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `invalid_request`: The request is not valid.
+         *
+         *     `webhook_refused`: This platform does not send webhooks to that address.
+         */
+        "invalid_request-webhook_refused": {
             headers: {
                 [name: string]: unknown;
             };
@@ -21639,6 +22215,266 @@ export interface operations {
             415: components["responses"]["wrong_media_type"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["quota_exceeded-rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    list_webhooks: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only items after this one: the `last_id` of the previous page. */
+                after?: string | null;
+                /** @description `desc`: newest first; `asc`: oldest first. */
+                order?: "asc" | "desc";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    create_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewWebhook"];
+            };
+        };
+        responses: {
+            201: components["responses"]["WebhookWithSecret"];
+            400: components["responses"]["bad_request"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin-not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["wrong_media_type"];
+            422: components["responses"]["invalid_request-webhook_refused"];
+            429: components["responses"]["quota_exceeded-rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    get_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Webhook-ETag"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
+            404: components["responses"]["not_found"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    delete_webhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the state that you have read. After another change, the request returns 412. */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
+            path: {
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["NoContent"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin-not_allowed"];
+            404: components["responses"]["not_found"];
+            412: components["responses"]["precondition_failed"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    change_webhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the state that you have read. After another change, the request returns 412. */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
+            path: {
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeWebhook"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Webhook-ETag"];
+            400: components["responses"]["bad_request"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin-not_allowed"];
+            404: components["responses"]["not_found"];
+            412: components["responses"]["precondition_failed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["wrong_media_type"];
+            422: components["responses"]["invalid_request-webhook_refused"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    rotate_webhook_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RotateSecret"] | null;
+            };
+        };
+        responses: {
+            200: components["responses"]["WebhookWithSecret"];
+            400: components["responses"]["bad_request"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin-not_allowed"];
+            404: components["responses"]["not_found"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["wrong_media_type"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    test_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            201: components["responses"]["WebhookDelivery"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin-not_allowed"];
+            404: components["responses"]["not_found"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    list_webhook_deliveries: {
+        parameters: {
+            query?: {
+                /** @description Only deliveries in this state. */
+                status?: components["schemas"]["DeliveryStatus"] | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only items after this one: the `last_id` of the previous page. */
+                after?: string | null;
+                /** @description `desc`: newest first; `asc`: oldest first. */
+                order?: "asc" | "desc";
+            };
+            header?: never;
+            path: {
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
+            404: components["responses"]["not_found"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    replay_webhook_delivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                delivery_id: string;
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["WebhookDelivery"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin-not_allowed"];
+            404: components["responses"]["not_found"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             503: components["responses"]["unavailable-query_timeout"];
             507: components["responses"]["disk_full"];

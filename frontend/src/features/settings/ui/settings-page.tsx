@@ -1,4 +1,7 @@
+import { type ComponentType, Suspense } from "react";
+import { loadable } from "@/components/loadable";
 import { PageHeader } from "@/components/page-header";
+import { Skeleton } from "@/components/status";
 import { type Choice, Tabs } from "@/components/tabs";
 import { KeysTab } from "@/features/settings/ui/keys-tab";
 import { MembersTab } from "@/features/settings/ui/members-tab";
@@ -11,29 +14,38 @@ const TABS = [
   { id: "keys", label: "API keys" },
   { id: "members", label: "Members" },
   { id: "usage", label: "Usage and limits" },
+  { id: "webhooks", label: "Webhooks" },
   { id: "notifications", label: "Notifications" },
 ] as const satisfies readonly Choice<string>[];
 
 type TabId = (typeof TABS)[number]["id"];
 
-const PANELS: Record<TabId, () => React.ReactNode> = {
+const WebhooksTab = loadable(async () => (await import("@/features/settings/ui/webhooks-tab")).WebhooksTab);
+
+const PANELS: Record<TabId, ComponentType> = {
   keys: KeysTab,
   members: MembersTab,
   usage: UsageTab,
+  webhooks: WebhooksTab,
   notifications: NotificationsTab,
 };
 
 export function SettingsPage() {
   const [params] = useAddress();
   const { may } = usePermissions();
-  const tabs = TABS.filter(({ id }) => may("read") || id === "keys" || id === "notifications");
+  const tabs = TABS.filter(({ id }) => {
+    if (id === "keys" || id === "notifications") return true;
+    return may(id === "webhooks" ? "read_webhooks" : "read");
+  });
   const tab = tabs.find(({ id }) => id === params.get("tab"))?.id ?? "keys";
   const Panel = PANELS[tab];
   return (
     <>
       <PageHeader title="Settings" wide />
       <Tabs tabs={tabs} value={tab} addressOf={(id) => new URLSearchParams({ tab: id })} label="Settings">
-        <Panel />
+        <Suspense fallback={<Skeleton rows={3} height="2.75rem" />}>
+          <Panel />
+        </Suspense>
       </Tabs>
     </>
   );
