@@ -18,6 +18,7 @@ from api import (
     workers,
 )
 from api.annotation import routes as annotation
+from api.audit import routes as audit
 from api.authorization import check_table
 from api.compression import Compression
 from api.dashboard import Dashboard
@@ -77,6 +78,7 @@ ROUTERS = (
     usage.router,
     keys.router,
     members.router,
+    audit.router,
     view_settings.router,
     workers.router,
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from core import idempotency, tasks
+from core.audit.retention import projects_with_old_rows, remove_old_rows
 from core.blobs import BlobStore, blob_store
 from core.broker import DATA_QUEUE, IMPORT_QUEUE, INTERACTIVE_QUEUE, waiting_wakeups, wake_worker
 from core.datasets import retention
@@ -132,7 +133,7 @@ def sweep_data(settings: Settings) -> SweepResult:
 
 
 class HourlySweep:
-    """Removes blobs without a row, old checkpoints and the exact steps of old metrics, once an hour.
+    """Removes blobs without a row, old checkpoints, the exact steps of old metrics and old rows of the audit log, once an hour.
 
     A blob is removed if it was an orphan an hour before as well.
     """
@@ -145,6 +146,7 @@ class HourlySweep:
         if time.monotonic() >= self._next:
             sweep_old_checkpoints(settings)
             sweep_old_metrics(settings)
+            sweep_audit_log(settings)
             self._suspects = remove_orphans(blob_store(settings), self._suspects)
             self._next = time.monotonic() + _HOUR
 
@@ -193,6 +195,20 @@ def _thin_metrics(job_id: str, days: float) -> int:
     except (NotFound, JobNotEnded) as error:  # changed since the query
         log.info("the metrics of %s were not thinned: %s", job_id, error)
         return 0
+
+
+def sweep_audit_log(settings: Settings) -> None:
+    """Remove the old rows of each project's audit log, in transactions of some thousand rows."""
+    if settings.audit_days is None:
+        return
+    with session_scope() as session:
+        project_ids = projects_with_old_rows(session, settings.audit_days)
+    for project_id in project_ids:
+        count = 1
+        while count:
+            with session_scope() as session:
+                count = remove_old_rows(session, project_id, settings.audit_days)
+    _log_ids(audit_rows_removed_of=list(project_ids))
 
 
 def _log_ids(**ids: list[str]) -> None:

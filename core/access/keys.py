@@ -11,6 +11,7 @@ from sqlalchemy import delete, func, or_, select, union_all, update
 from sqlalchemy.orm import Session
 
 from core.access import users
+from core.audit.recording import UNAUDITED
 from core.access.policy import Action, Scope, refusal, roles_for
 from core.errors import NotAllowed, NotFound, NotOperator, NotSignedIn, QuotaExceeded
 from core.models import ApiKey, BrowserSession, Membership, Project, Role, SignInCode, User, WorkerToken
@@ -157,6 +158,11 @@ def authenticate(session: Session, plaintext: str) -> Principal:
     return principal
 
 
+def principal_of(session: Session, key_id: str) -> Principal:
+    """The principal of a valid key. Raises NotSignedIn for an expired key, and for a user who is no member any more."""
+    return _principal(session, session.get_one(ApiKey, key_id))
+
+
 def _principal(session: Session, key: ApiKey, browser: BrowserSession | None = None) -> Principal:
     """The principal of a valid key. Raises NotSignedIn for an expired key, and for a user who is no member any more."""
     now = datetime.now(UTC)
@@ -254,7 +260,8 @@ def _note_use(session: Session, key: ApiKey) -> None:
     """Store the time of use, at most once a minute, so that few reads cause a write."""
     now = datetime.now(UTC)
     if key.last_used_at is None or now - key.last_used_at > _LAST_USED_INTERVAL:
-        session.execute(update(ApiKey).where(ApiKey.id == key.id).values(last_used_at=now))
+        used = update(ApiKey).where(ApiKey.id == key.id).values(last_used_at=now)
+        session.execute(used, execution_options=UNAUDITED)
 
 
 def _sha256(text: str) -> str:

@@ -34,6 +34,7 @@ class Action(StrEnum):
     CHANGE = "change"
     KEYS = "keys"
     MANAGE = "manage"
+    AUDIT = "audit"
     OPERATE = "operate"
 
 
@@ -78,6 +79,7 @@ RULES: Mapping[Action, Rule] = {
     Action.CHANGE: _rule("Change, stop and delete them.", _WORK, Scope.SUBMIT, others=frozenset({ADMIN})),
     Action.KEYS: _rule("List, make and revoke API keys.", EVERYONE, Scope.MANAGE, others=frozenset({ADMIN})),
     Action.MANAGE: _rule("Add, change and remove members, and rename the project.", frozenset({ADMIN}), Scope.MANAGE),
+    Action.AUDIT: _rule("Read, export and verify the audit log.", frozenset({ADMIN}), Scope.MANAGE),
     Action.OPERATE: Rule(
         "Cordon and drain workers, and let workers join.",
         EVERYONE,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
+from core.audit.recording import UNAUDITED
 from core.annotation import reservations, rounds, shuffle
 from core.errors import InvalidRequest
 from core.models import Annotation, AnnotationItem, AnnotationRound
@@ -102,7 +103,7 @@ def _renewed_assignments(
     of_theirs = _by_annotator(round_, annotator) & (Annotation.status == AnnotationStatus.OPEN)
     on = or_(reservations.held(), Annotation.item_id.in_(lapsed or ()))
     renew = update(Annotation).where(of_theirs, on).values(reserved_until=reservations.reservation(round_))
-    session.execute(renew, execution_options={"synchronize_session": False})
+    session.execute(renew, execution_options={"synchronize_session": False, **UNAUDITED})
     query = select(Annotation, AnnotationItem).join(AnnotationItem, AnnotationItem.id == Annotation.item_id)
     query = query.where(of_theirs, reservations.held()).order_by(Annotation.handed_at, Annotation.item_id).limit(limit)
     return list(session.execute(query.execution_options(populate_existing=True)))

@@ -14,6 +14,7 @@ from core.models.access import (
     WorkerToken,
 )
 from core.models.annotation import Annotation, AnnotationItem, AnnotationPin, AnnotationRound
+from core.models.audit import AuditChain, AuditRow
 from core.models.base import Base
 from core.models.commands import JobCommand
 from core.models.datasets import Dataset, DatasetContent, DatasetPrompt, DatasetReport, DatasetRow, DatasetVersion
@@ -44,6 +45,8 @@ __all__ = [
     "AnnotationPin",
     "AnnotationRound",
     "ApiKey",
+    "AuditChain",
+    "AuditRow",
     "Base",
     "BrowserSession",
     "Checkpoint",

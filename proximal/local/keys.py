@@ -8,6 +8,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from core.access.keys import authenticate, create_key, revoke_key
+from core.audit.recording import operator_scope
 from core.db import engine_for, session_scope
 from core.errors import NotFound, NotSignedIn
 from core.live import ACCESS_CHANNEL, publisher_for
@@ -30,7 +31,7 @@ def ensure(database_url: str, folder: DataFolder) -> str:
 
 def create(options: Options, name: str) -> str:
     """Create a key and return its text. Raises UpError if the database does not respond."""
-    with _database(options) as session:
+    with _database(options, "keys create") as session:
         return create_key(session, name)[1]
 
 
@@ -51,7 +52,7 @@ def list_all(options: Options) -> list[dict[str, str]]:
 
 def revoke(options: Options, key_id: str) -> None:
     """Revoke a key, and end its event streams. Raises UpError for an unknown key, and if the database does not respond."""
-    with _database(options) as session:
+    with _database(options, "keys revoke") as session:
         try:
             revoke_key(session, key_id)
         except NotFound as error:
@@ -60,10 +61,11 @@ def revoke(options: Options, key_id: str) -> None:
 
 
 @contextmanager
-def _database(options: Options) -> Iterator[Session]:
-    """A transaction in the database of the data folder, or of DATABASE_URL."""
+def _database(options: Options, command: str | None = None) -> Iterator[Session]:
+    """A transaction in the database of the data folder, or of DATABASE_URL. The audit log gets the changes of `command`."""
+    url = LocalSettings().database_url or postgres(options.folder).url
     try:
-        with session_scope(LocalSettings().database_url or postgres(options.folder).url) as session:
+        with operator_scope(command, url) if command else session_scope(url) as session:
             yield session
     except OperationalError as error:
         raise UpError(
@@ -72,7 +74,7 @@ def _database(options: Options) -> Iterator[Session]:
 
 
 def _create(database_url: str, name: str, operator: bool) -> str:
-    with session_scope(database_url) as session:
+    with operator_scope("up", database_url) as session:
         return create_key(session, name, operator=operator)[1]
 
 
