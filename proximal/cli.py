@@ -25,6 +25,7 @@ GROUPS = {
     "templates": "Partial specs under a name, from which jobs are submitted.",
     "sweeps": "Jobs that differ in a few fields of the spec.",
     "groups": "Jobs that are compared and cancelled together.",
+    "audit": "The audit log: who changed or read what. For admins of the project.",
     "workers": "The workers that run jobs.",
     "worker": "This machine as a worker of a platform elsewhere.",
 }
