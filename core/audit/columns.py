@@ -22,6 +22,7 @@ KINDS: Mapping[str, str] = {
     "annotation_rounds": "round",
     "job_templates": "template",
     "uploads": "upload",
+    "owners": "project",
     "users": "member",
     "api_keys": "key",
     "validations": "validation",
@@ -31,7 +32,6 @@ KINDS: Mapping[str, str] = {
     "view_settings": "view_setting",
     "annotations": "answer",
     "memberships": "membership",
-    "owners": "project",
     "workers": "worker",
     "worker_cordons": "cordon",
 }
