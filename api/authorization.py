@@ -60,10 +60,17 @@ _OPERATIONS: Mapping[Action, str] = {
 ACTIONS: Mapping[str, Action] = {name: action for action, names in _OPERATIONS.items() for name in names.split()}
 """The action of each operation that needs a caller, by the operation's id."""
 AUDITED_READS = frozenset(
-    """
-    download_checkpoint download_checkpoint_file list_dataset_rows export_dataset compare_datasets list_keys
-    list_audit_rows export_audit_log verify_audit_log
-    """.split()
+    [
+        "download_checkpoint",
+        "download_checkpoint_file",
+        "list_dataset_rows",
+        "export_dataset",
+        "compare_datasets",
+        "list_keys",
+        "list_audit_rows",
+        "export_audit_log",
+        "verify_audit_log",
+    ]
 )
 """Operations that change nothing, and have a row in the audit log nevertheless."""
 PUBLIC = frozenset({"sign_in", "join_worker", "is_alive", "is_ready"})

@@ -39,7 +39,7 @@ def of_caller(request: Request, principal: Principal) -> None:
 
 
 def act_of(request: Request, status: int | None = None) -> Act | None:
-    """What the request does; None for a request without a caller. `status`: None for that of the route."""
+    """The act of a request; None for a request without a caller. `status`: None for that of the route."""
     principal: Principal | None = getattr(request.state, "actor", None)
     if principal is None:
         return None

@@ -122,9 +122,7 @@ def verify_audit_log(principal: PrincipalDep, session: SessionDep, settings: Set
 
 
 def _view(row: models.AuditRow) -> AuditRow:
-    actor = AuditActor(
-        user_id=row.user_id, name=row.user_name, role=row.role, key_id=row.key_id, address=row.address
-    )
+    actor = AuditActor(user_id=row.user_id, name=row.user_name, role=row.role, key_id=row.key_id, address=row.address)
     return AuditRow(
         id=f"{log.PREFIX}{row.number}",
         number=row.number,

@@ -11,8 +11,8 @@ from sqlalchemy import delete, func, or_, select, union_all, update
 from sqlalchemy.orm import Session
 
 from core.access import users
-from core.audit.recording import UNAUDITED
 from core.access.policy import Action, Scope, refusal, roles_for
+from core.audit.recording import UNAUDITED
 from core.errors import NotAllowed, NotFound, NotOperator, NotSignedIn, QuotaExceeded
 from core.models import ApiKey, BrowserSession, Membership, Project, Role, SignInCode, User, WorkerToken
 from core.models.base import new_id

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from core.audit.recording import UNAUDITED
 from core.annotation import reservations, rounds, shuffle
+from core.audit.recording import UNAUDITED
 from core.errors import InvalidRequest
 from core.models import Annotation, AnnotationItem, AnnotationRound
 from core.models.annotation import AnnotationStatus, RoundStatus

@@ -90,7 +90,7 @@ def verify(connection: Connection, project_id: str) -> Verification:
     return Verification(checked, first, chain.number if chain else number, chain.hash if chain else previous, broken)
 
 
-def _rows(connection: Connection, project_id: str) -> Iterator[Mapping[str, Any]]:
+def _rows(connection: Connection, project_id: str) -> Iterator[Any]:
     after = -1
     while True:
         query = select(AuditRow.__table__).where(_ROW.project_id == project_id, _ROW.number > after)

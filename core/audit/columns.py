@@ -37,10 +37,22 @@ KINDS: Mapping[str, str] = {
 }
 """The kind of the object of each table. A request that makes several is about the first of these. Elsewhere it is the table's name."""
 _BOOKKEEPING = frozenset(
-    """
-    stored_responses sign_in_codes browser_sessions worker_tokens dataset_contents dataset_rows dataset_prompts
-    job_events job_log_chunks job_metrics job_metric_chunks job_telemetry audit_rows audit_chains
-    """.split()
+    [
+        "stored_responses",
+        "sign_in_codes",
+        "browser_sessions",
+        "worker_tokens",
+        "dataset_contents",
+        "dataset_rows",
+        "dataset_prompts",
+        "job_events",
+        "job_log_chunks",
+        "job_metrics",
+        "job_metric_chunks",
+        "job_telemetry",
+        "audit_rows",
+        "audit_chains",
+    ]
 )
 """Tables whose rows are the platform's own, or credentials with an id that is a hash."""
 _NOT_KEPT = frozenset(
@@ -114,6 +126,8 @@ def _json(value: Any) -> Any:
         return value.value
     if isinstance(value, str):
         value = _masker().mask(value) if "://" in value else value
+        if len(value) <= _LONGEST:
+            return value
     elif isinstance(value, bool | int) or value is None or (isinstance(value, float) and math.isfinite(value)):
         return value
     elif not isinstance(value, dict | list):

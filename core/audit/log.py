@@ -36,7 +36,9 @@ class AuditFilter:
     """The moment before which they were written."""
 
 
-def page(session: Session, project_id: str, wanted: AuditFilter, after: str | None, limit: int, order: Order) -> Page[Any]:
+def page(
+    session: Session, project_id: str, wanted: AuditFilter, after: str | None, limit: int, order: Order
+) -> Page[Any]:
     """At most `limit` rows behind the one with the id `after`. Raises InvalidRequest for another text than an id."""
     query = _query(project_id, wanted)
     if after is not None:
@@ -49,7 +51,7 @@ def page(session: Session, project_id: str, wanted: AuditFilter, after: str | No
     return Page(rows[:limit], len(rows) > limit)
 
 
-def _query(project_id: str, wanted: AuditFilter) -> Select[tuple[AuditRow]]:
+def _query(project_id: str, wanted: AuditFilter) -> Select[AuditRow]:
     query = select(AuditRow).where(AuditRow.project_id == project_id)
     if wanted.actor is not None:
         query = query.where((AuditRow.user_id == wanted.actor) | (AuditRow.key_id == wanted.actor))

@@ -23,7 +23,7 @@ _MOST = 50
 
 @dataclass(frozen=True)
 class Act:
-    """What a request or a command does, apart from its changes."""
+    """A request or a command, apart from its changes."""
 
     action: str
     """The operation id of the API, or a command of the host."""
@@ -124,9 +124,7 @@ class Recorder:
         self._add(table, before, _stored(session, table, values))
         return result
 
-    def _add(
-        self, table: Table, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
-    ) -> _Change | None:
+    def _add(self, table: Table, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> _Change | None:
         row = after if after is not None else before
         if row is None:
             return None

@@ -11,9 +11,7 @@ from proximal.errors import ClientError
 from proximal.terminal import moment, plain
 
 app = CommandGroup(help="The audit log: who changed or read what. For admins of the project.", no_args_is_help=True)
-Actor = Annotated[
-    str | None, typer.Option(help="Only rows of this user, usr_…, or key, key_….", show_default=False)
-]
+Actor = Annotated[str | None, typer.Option(help="Only rows of this user, usr_…, or key, key_….", show_default=False)]
 ActionName = Annotated[
     str | None, typer.Option(help="Only rows of this operation, such as delete_dataset.", show_default=False)
 ]
@@ -73,7 +71,9 @@ def verify(context: typer.Context) -> None:
     """Check the chain of the audit log. The exit status is 1 if a row was changed or removed."""
     with context.obj.client() as client:
         found = client.verify_audit_log()
-    text = f"{found['rows']} rows are as they were written. The newest is {found['last']}, with the hash {found['hash']}"
+    text = (
+        f"{found['rows']} rows are as they were written. The newest is {found['last']}, with the hash {found['hash']}"
+    )
     if found["valid"]:
         context.obj.printer.item(found, plain(text), key="hash")
         return

@@ -80,7 +80,11 @@ def test_refused_and_failed_requests(client: TestClient, anonymous: TestClient, 
     viewer = members.add(session, owner[0].owner_id, "Vic", UserKind.PERSON, Role.VIEWER).user.id
     _, text = keys.add_key(session, owner[0].owner_id, "v", user_id=viewer)
     session.commit()
-    problem(anonymous.post("/v1/groups", json={"name": "g"}, headers={"Authorization": f"Bearer {text}"}), 403, "not_allowed")
+    problem(
+        anonymous.post("/v1/groups", json={"name": "g"}, headers={"Authorization": f"Bearer {text}"}),
+        403,
+        "not_allowed",
+    )
     problem(client.post("/v1/groups", json={"nam": ""}), 422, "invalid_request")
     (row,) = rows(client, action="create_group")
     assert (row["status"], row["actor"]["name"], row["changes"]) == (403, "Vic", [])

@@ -87,7 +87,12 @@ def changes_under_kills(key: str, log: Path, wanted: int, kill_at: Sequence[int]
     ids=["100", "1000"],
 )
 def test_kills_leave_no_change_without_its_row(
-    settings: Settings, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: int, kill_at: list[int]
+    settings: Settings,
+    session: Session,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wanted: int,
+    kill_at: list[int],
 ) -> None:
     monkeypatch.setenv("PROXIMAL_REQUESTS_PER_SECOND", "0")
     made, key = keys.create_key(session, "tester")

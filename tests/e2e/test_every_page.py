@@ -52,7 +52,13 @@ def paths(client: Client, job_id: str, round_id: str) -> Iterator[str]:
     )
     yield from ("/datasets", "/datasets/new", "/annotate", "/annotate/new", f"/annotate/new?job={job_id}")
     yield from (f"/annotate/{round_id}", f"/annotate/{round_id}/queue")
-    yield from ("/settings", "/settings?tab=members", "/settings?tab=usage", "/settings?tab=notifications")
+    yield from (
+        "/settings",
+        "/settings?tab=members",
+        "/settings?tab=usage",
+        "/settings?tab=audit",
+        "/settings?tab=notifications",
+    )
 
 
 def opened(page: Page, path: str) -> None:

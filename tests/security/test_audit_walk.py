@@ -134,9 +134,7 @@ def walk_uploads(walk: Walker) -> None:
 
 def _trained(walk: Walker) -> Job:
     """A job that has ended, with a checkpoint to branch from and one to extend."""
-    source = make_job(
-        walk.session, walk.key.owner_id, ppo={"steps": 4, "lr_schedule": "constant", "warmup_ratio": 0.0}
-    )
+    source = make_job(walk.session, walk.key.owner_id, ppo={"steps": 4, "lr_schedule": "constant", "warmup_ratio": 0.0})
     attempt = running(walk.session, source)
     for stage, step, final in (("sft", 1, True), ("reward_model", 1, True), ("ppo", 2, False), ("ppo", 4, True)):
         path = f"checkpoints/{stage}" + ("" if final else f"-{step:06d}")

@@ -72,6 +72,7 @@ ANYBODY = [
 ]
 ANNOTATORS = ["next_annotation_items", "answer_annotation_item", "undo_annotation"]
 ADMINS = ["change_project", "add_member", "set_member_role", "remove_member", "create_member_key"]
+ADMINS += ["list_audit_rows", "export_audit_log", "verify_audit_log"]
 OPERATORS = ["cordon_worker", "drain_worker", "uncordon_worker", "create_worker_token"]
 MAKING = [
     "create_job",

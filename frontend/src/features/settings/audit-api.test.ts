@@ -7,6 +7,7 @@ import {
   startOfDay,
   summaryOf,
 } from "@/features/settings/audit-api";
+import { NO_VALUE } from "@/lib/format";
 
 const row = (changes: AuditRow["changes"], status = 200, action = "list_keys") =>
   ({ action, changes, status }) as AuditRow;
@@ -30,6 +31,6 @@ test("a row is summed up in a few words", () => {
   expect([summaryOf(row([])), summaryOf(row([], 403)), summaryOf(row([], 200, "sign_in"))]).toEqual([
     "read",
     "refused",
-    "–",
+    NO_VALUE,
   ]);
 });
