@@ -54,6 +54,7 @@ from core.uploads.checksums import RunningDigests
 
 ROUTERS = (
     session.router,
+    session.signed_in,
     version_routes.router,  # before datasets.router: /datasets/overlap is not the dataset "overlap"
     datasets.router,
     report_routes.router,

@@ -52,7 +52,7 @@ _OPERATIONS: Mapping[Action, str] = {
         delete_upload put_upload_part complete_upload
         change_annotation_round delete_annotation_round choose_annotation_reward_model close_annotation_round
     """,
-    Action.KEYS: "list_keys create_key revoke_key",
+    Action.KEYS: "list_keys create_key revoke_key rotate_key list_sessions end_session",
     Action.MANAGE: "change_project add_member set_member_role remove_member create_member_key",
     Action.AUDIT: "list_audit_rows export_audit_log verify_audit_log",
     Action.OPERATE: "cordon_worker drain_worker uncordon_worker create_worker_token",

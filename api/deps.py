@@ -12,7 +12,7 @@ from sqlalchemy.exc import InvalidRequestError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
-from api.audit.acts import act_of, client_address, keeps_record, note_refusal, of_caller
+from api.acts import act_of, client_address, keeps_record, note_refusal, of_caller
 from api.authorization import authorize
 from api.response_headers import add_header
 from core.access import keys

@@ -1,6 +1,6 @@
 """API keys: those of the caller, and for an admin those of all members."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -11,14 +11,16 @@ from api.deps import PrincipalDep, SessionDep
 from api.problems import BadRequest, documented
 from api.schema import ListOf, Schema, Timestamp
 from core import models
-from core.access import keys
+from core.access import keys, users
 from core.access.keys import Principal
 from core.access.policy import Action, Scope
 from core.errors import (
     CrossOrigin,
     InvalidRequest,
     KeyInUse,
+    NotAllowed,
     NotFound,
+    NotOperator,
     NotSignedIn,
     QuotaExceeded,
     TooLarge,
@@ -27,6 +29,8 @@ from core.errors import (
 from core.live import announce_ended_access
 
 KEY_NAME_CHARACTERS = 100
+LONGEST_OVERLAP = 30 * 86_400
+"""Most seconds for which both keys of a rotation are valid."""
 
 
 class NewKey(Schema):
@@ -87,6 +91,24 @@ class CreatedKey(Key):
     """The key itself. It is shown once: the platform stores only its hash."""
 
 
+class KeyRotation(Schema):
+    """How a key is replaced by a new one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    overlap_seconds: Annotated[int, Field(ge=0, le=LONGEST_OVERLAP)] = 86_400
+    """Seconds for which the old key stays valid beside the new one. 0: it is revoked at once."""
+    expires_at: Timestamp | None = None
+    """When the new key stops being valid. Left out: after as long a life as the old key had, if that has an end, and not later than the key of this request."""
+
+
+class RotatedKey(CreatedKey):
+    """A new API key with its text, and the key that it replaces."""
+
+    replaces: Key
+    """The old key with its end."""
+
+
 class KeyList(ListOf[Key]):
     """API keys of the project."""
 
@@ -98,7 +120,7 @@ _AND_MADE = "Also revoke the valid keys that it made, and those that these made.
 
 @router.get("", responses=documented(NotSignedIn))
 def list_keys(principal: PrincipalDep, session: SessionDep) -> KeyList:
-    """List your API keys, the newest first: the valid ones, and up to 100 revoked ones. An admin sees those of all members."""
+    """List your API keys, the newest first: the valid ones, and up to 100 that are revoked or have ended. An admin sees those of all members."""
     whose = None if principal.may(Action.KEYS, own=False) else principal.user_id
     found = keys.listed(session, principal.owner_id, whose)
     return KeyList.from_items([Key(**_fields(key, principal)) for key in found])
@@ -178,6 +200,48 @@ def revoke_key(
     announce_ended_access(session)
     left = [Key(**_fields(made, principal)) for made in _made_by(session, principal, key_id)]
     return RevokedKey(**_fields(key, principal), valid_keys_made=left)
+
+
+@router.post(
+    "/{key_id}/rotate",
+    status_code=201,
+    responses=documented(*_ERRORS, BadRequest, TooLarge, WrongMediaType, NotFound, QuotaExceeded),
+)
+def rotate_key(key_id: str, body: KeyRotation, principal: PrincipalDep, session: SessionDep) -> RotatedKey:
+    """Replace an API key by a new one of the same name, member, scopes and rights. Both are valid during the overlap.
+
+    The response is the only one that contains the new key. The key of this request may replace itself.
+    """
+    old = session.get(models.ApiKey, key_id)
+    if old is None or old.owner_id != principal.owner_id:
+        raise NotFound(f"There is no key {key_id!r}.")
+    if old.revoked_at is not None or keys.has_expired(old):
+        raise NotFound(f"The key {old.name!r} is not valid any more, so there is nothing to replace. Create a key.")
+    keys.check_count(session, principal.owner_id)
+    same = NewKey.model_construct(
+        name=old.name,
+        scopes=None if old.scopes is None else [Scope(scope) for scope in old.scopes],
+        expires_at=body.expires_at or _as_long_a_life(session, old, principal),
+    )
+    if old.scopes is None and principal.scopes is not None:
+        raise NotAllowed("The key is not limited to scopes, and the key of this request is. Use a key without scopes.")
+    if old.operator and not principal.operator:
+        raise NotOperator("The key is an operator's. Use the key of an operator.")
+    user_id = old.user_id or users.adopt(session, old)
+    new, text = made_key(session, principal, same, user_id=user_id, operator=old.operator)
+    keys.end_key(session, old, timedelta(seconds=body.overlap_seconds))
+    announce_ended_access(session)
+    made = created(new, text, principal)
+    return RotatedKey(**made.model_dump(), replaces=Key(**_fields(old, principal)))
+
+
+def _as_long_a_life(session: Session, old: models.ApiKey, principal: Principal) -> datetime | None:
+    """The end of a key that lives as long as the old one did, within the life of the key of the request."""
+    if old.expires_at is None:
+        return None
+    end = datetime.now(UTC) + (old.expires_at - old.created_at)
+    last = session.get_one(models.ApiKey, principal.key_id).expires_at
+    return end if last is None else min(end, last)
 
 
 def _made_by(session: Session, principal: Principal, key_id: str) -> list[models.ApiKey]:

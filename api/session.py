@@ -6,13 +6,13 @@ from typing import Literal, Self
 from fastapi import APIRouter, Request, Response
 from pydantic import ConfigDict, model_validator
 
-from api.audit.acts import client_address, of_caller
+from api.acts import client_address, of_caller
 from api.deps import COOKIE, PrincipalDep, SessionDep, SettingsDep, refuse_other_sites, tries_of
 from api.problems import BadRequest, documented
-from api.schema import Schema, Timestamp
+from api.schema import ListOf, Schema, Timestamp
 from core.access import keys
 from core.access.policy import Action
-from core.errors import CrossOrigin, InvalidRequest, NotSignedIn, TooLarge, TooManyTries, WrongMediaType
+from core.errors import CrossOrigin, InvalidRequest, NotFound, NotSignedIn, TooLarge, TooManyTries, WrongMediaType
 from core.live import announce_ended_access
 from core.models import Role
 
@@ -65,6 +65,31 @@ class UserRef(Schema):
     """The user's name."""
 
 
+class BrowserSession(Schema):
+    """A browser that is signed in with one of your keys."""
+
+    object: Literal["browser_session"] = "browser_session"
+    """Always `browser_session`."""
+    id: str
+    """Begins with `ses_`."""
+    key: KeyRef
+    """The key that it signed in with, which it acts for."""
+    address: str | None
+    """The address that it signed in from; null: it did so in an older release."""
+    user_agent: str | None
+    """How the browser names itself; null: it signed in with an older release, or gave no name."""
+    current: bool
+    """Whether this request is made by it."""
+    created_at: Timestamp
+    """When it signed in."""
+    expires_at: Timestamp
+    """When the session ends by itself."""
+
+
+class BrowserSessionList(ListOf[BrowserSession]):
+    """The browsers that are signed in with your keys."""
+
+
 class Session(Schema):
     """The caller and the session."""
 
@@ -87,6 +112,7 @@ class Session(Schema):
 
 
 router = APIRouter(prefix="/session", tags=["Session"])
+signed_in = APIRouter(prefix="/sessions", tags=["Session"])
 
 
 @router.post(
@@ -102,7 +128,13 @@ def sign_in(body: SignIn, request: Request, response: Response, session: Session
         principal = redeem(session, credential)
     of_caller(request, principal)
     lifetime = timedelta(hours=settings.session_hours)
-    token, expires_at = keys.open_session(session, principal.key_id, lifetime)
+    token, expires_at = keys.open_session(
+        session,
+        principal.key_id,
+        lifetime,
+        address=client_address(request) or None,
+        user_agent=request.headers.get("user-agent"),
+    )
     response.set_cookie(
         COOKIE,
         token,
@@ -136,6 +168,36 @@ def sign_out(_: PrincipalDep, request: Request, response: Response, session: Ses
         keys.close_session(session, token)
         announce_ended_access(session)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+
+
+@signed_in.get("", responses=documented(NotSignedIn))
+def list_sessions(principal: PrincipalDep, session: SessionDep) -> BrowserSessionList:
+    """List the browsers that are signed in with your keys in this project, the newest first."""
+    return BrowserSessionList.from_items(
+        [
+            BrowserSession(
+                id=browser.id,
+                key=KeyRef(id=key.id, name=key.name, operator=key.operator),
+                address=browser.address,
+                user_agent=browser.user_agent,
+                current=browser.sha256 == principal.session_sha256,
+                created_at=browser.created_at,
+                expires_at=browser.expires_at,
+            )
+            for browser, key in keys.sessions_of(session, principal.owner_id, principal.user_id)
+        ]
+    )
+
+
+@signed_in.delete("/{session_id}", status_code=204, responses=documented(NotSignedIn, CrossOrigin, NotFound))
+def end_session(session_id: str, principal: PrincipalDep, session: SessionDep) -> None:
+    """Sign a browser out that is signed in with one of your keys. Its event streams end within seconds."""
+    for browser, _ in keys.sessions_of(session, principal.owner_id, principal.user_id):
+        if browser.id == session_id:
+            session.delete(browser)
+            announce_ended_access(session)
+            return
+    raise NotFound(f"No browser is signed in with the session {session_id!r}.")
 
 
 def _view(principal: keys.Principal, expires_at: datetime | None) -> Session:

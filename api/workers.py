@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from pydantic import ConfigDict, Field
 from sqlalchemy import select
 
-from api.audit.acts import client_address, of_caller
+from api.acts import client_address, of_caller
 from api.deps import (
     BearerDep,
     BlobsDep,

@@ -27,6 +27,8 @@ GROUPS = {
     "groups": "Jobs that are compared and cancelled together.",
     "audit": "The audit log: who changed or read what. For admins of the project.",
     "workers": "The workers that run jobs.",
+    "keys": "API keys: make, replace and revoke them.",
+    "members": "The members of the project, and their roles.",
     "worker": "This machine as a worker of a platform elsewhere.",
 }
 """The groups of commands over REST, with their help texts. The module `proximal.commands.<name>` has the commands."""
@@ -53,7 +55,6 @@ app = typer.Typer(
 )
 for _name, _help in GROUPS.items():
     app.add_typer(typer.Typer(help=_help), name=_name)
-app.add_typer(local.keys, name="keys")
 app.command()(local.up)
 app.command("open")(local.open_)
 app.command()(local.demo)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from api.audit.acts import act_of
+from api.acts import act_of
 from api.deps import After, Force, Limit, OrderBy, PrincipalDep, QueueingDep, SessionDep, SettingsDep
 from api.groups.schemas import Group, GroupJob, GroupList, GroupRequest, GroupSummary, PlannedJob, SweepPlan
 from api.idempotency import IDEMPOTENT

@@ -7,19 +7,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import delete, func, or_, select, union_all, update
+from sqlalchemy import ColumnElement, and_, delete, func, not_, or_, select, union_all, update
 from sqlalchemy.orm import Session
 
 from core.access import users
 from core.access.policy import Action, Scope, refusal, roles_for
-from core.audit.recording import UNAUDITED
+from core.db import storable_message
 from core.errors import NotAllowed, NotFound, NotOperator, NotSignedIn, QuotaExceeded
-from core.models import ApiKey, BrowserSession, Membership, Project, Role, SignInCode, User, WorkerToken
+from core.models import UNAUDITED, ApiKey, BrowserSession, Membership, Project, Role, SignInCode, User, WorkerToken
 from core.models.base import new_id
 
 PREFIX = "prx_"
 MOST_KEYS = 100
-"""Most valid keys of a project, and most revoked ones in a list."""
+"""Most valid keys of a project, and most of those that are over in a list."""
 _LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
@@ -108,7 +108,7 @@ def check_count(session: Session, owner_id: str) -> None:
     """Raise QuotaExceeded if the project has MOST_KEYS valid keys. Concurrent calls for one project are serialised by a lock."""
     session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"keys {owner_id}", 0))))
     count = session.scalars(
-        select(func.count()).select_from(ApiKey).filter_by(owner_id=owner_id, revoked_at=None)
+        select(func.count()).select_from(ApiKey).where(ApiKey.owner_id == owner_id, _is_valid())
     ).one()
     if count >= MOST_KEYS:
         detail = f"The project has {count} valid API keys. This platform allows {MOST_KEYS}. Revoke those that are no longer needed."
@@ -116,12 +116,19 @@ def check_count(session: Session, owner_id: str) -> None:
 
 
 def listed(session: Session, owner_id: str, user_id: str | None = None) -> Sequence[ApiKey]:
-    """The project's valid keys, and the newest MOST_KEYS revoked ones, the newest first. `user_id`: only those of one user."""
+    """The project's valid keys, and the newest MOST_KEYS of those that are revoked or have ended, the newest first.
+
+    `user_id`: only those of one user.
+    """
     newest = (ApiKey.created_at.desc(), ApiKey.id)
     wanted = [ApiKey.owner_id == owner_id] + ([] if user_id is None else [ApiKey.user_id == user_id])
-    revoked = select(ApiKey.id).where(*wanted, ApiKey.revoked_at.is_not(None))
-    shown = or_(ApiKey.revoked_at.is_(None), ApiKey.id.in_(revoked.order_by(*newest).limit(MOST_KEYS)))
+    over = select(ApiKey.id).where(*wanted, not_(_is_valid()))
+    shown = or_(_is_valid(), ApiKey.id.in_(over.order_by(*newest).limit(MOST_KEYS)))
     return session.scalars(select(ApiKey).where(*wanted, shown).order_by(*newest)).all()
+
+
+def _is_valid() -> ColumnElement[bool]:
+    return and_(ApiKey.revoked_at.is_(None), or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > datetime.now(UTC)))
 
 
 def valid_keys_made_by(session: Session, key_id: str) -> Sequence[ApiKey]:
@@ -131,7 +138,7 @@ def valid_keys_made_by(session: Session, key_id: str) -> Sequence[ApiKey]:
     """
     made = select(ApiKey.id).where(ApiKey.made_by == key_id).cte(recursive=True)
     made = made.union(select(ApiKey.id).join(made, ApiKey.made_by == made.c.id))
-    query = select(ApiKey).where(ApiKey.id.in_(select(made.c.id)), ApiKey.revoked_at.is_(None))
+    query = select(ApiKey).where(ApiKey.id.in_(select(made.c.id)), _is_valid())
     return session.scalars(query.order_by(ApiKey.created_at, ApiKey.id)).all()
 
 
@@ -143,6 +150,21 @@ def revoke_key(session: Session, key_id: str) -> None:
     key.revoked_at = key.revoked_at or datetime.now(UTC)
     for made in (BrowserSession, SignInCode, WorkerToken):
         session.execute(delete(made).where(made.key_id == key_id))
+
+
+def has_expired(key: ApiKey) -> bool:
+    """Whether the end of the key is over."""
+    return key.expires_at is not None and key.expires_at <= datetime.now(UTC)
+
+
+def end_key(session: Session, key: ApiKey, after: timedelta) -> None:
+    """End a key after some time, or at its own end if that is earlier. Without a time it is revoked now."""
+    if not after:
+        revoke_key(session, key.id)
+        return
+    end = datetime.now(UTC) + after
+    key.expires_at = end if key.expires_at is None else min(end, key.expires_at)
+    session.flush()
 
 
 def authenticate(session: Session, plaintext: str) -> Principal:
@@ -165,8 +187,7 @@ def principal_of(session: Session, key_id: str) -> Principal:
 
 def _principal(session: Session, key: ApiKey, browser: BrowserSession | None = None) -> Principal:
     """The principal of a valid key. Raises NotSignedIn for an expired key, and for a user who is no member any more."""
-    now = datetime.now(UTC)
-    if key.expires_at is not None and key.expires_at <= now:
+    if key.expires_at is not None and has_expired(key):
         when = f"{key.expires_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
         raise NotSignedIn(f"The API key {key.name!r} expired on {when}. Use another key, or make a new one.")
     user_id = key.user_id or users.adopt(session, key)
@@ -214,14 +235,31 @@ def redeem_code(session: Session, text: str) -> Principal:
     return _principal(session, key)
 
 
-def open_session(session: Session, key_id: str, lifetime: timedelta) -> tuple[str, datetime]:
+def open_session(
+    session: Session, key_id: str, lifetime: timedelta, *, address: str | None = None, user_agent: str | None = None
+) -> tuple[str, datetime]:
     """Sign a browser in. Returns the token for its cookie and the end of the session. Deletes expired sessions."""
     now = datetime.now(UTC)
     session.execute(delete(BrowserSession).where(BrowserSession.expires_at < now))
     token, expires_at = secrets.token_urlsafe(32), now + lifetime
-    session.add(BrowserSession(sha256=_sha256(token), key_id=key_id, expires_at=expires_at))
+    known = {
+        name: None if value is None else storable_message(value)
+        for name, value in (("address", address), ("user_agent", user_agent))
+    }
+    session.add(BrowserSession(sha256=_sha256(token), key_id=key_id, expires_at=expires_at, **known))
     session.flush()
     return token, expires_at
+
+
+def sessions_of(session: Session, owner_id: str, user_id: str) -> Sequence[tuple[BrowserSession, ApiKey]]:
+    """The browsers that are signed in with a user's keys of a project, the newest first."""
+    now = datetime.now(UTC)
+    query = select(BrowserSession, ApiKey).join(ApiKey, ApiKey.id == BrowserSession.key_id)
+    query = query.where(
+        ApiKey.owner_id == owner_id, ApiKey.user_id == user_id, _is_valid(), BrowserSession.expires_at > now
+    )
+    rows = session.execute(query.order_by(BrowserSession.created_at.desc(), BrowserSession.sha256))
+    return [(browser, key) for browser, key in rows]
 
 
 def authenticate_session(session: Session, token: str) -> Principal:

@@ -9,9 +9,8 @@ from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from core.annotation import reservations, rounds, shuffle
-from core.audit.recording import UNAUDITED
 from core.errors import InvalidRequest
-from core.models import Annotation, AnnotationItem, AnnotationRound
+from core.models import UNAUDITED, Annotation, AnnotationItem, AnnotationRound
 from core.models.annotation import AnnotationStatus, RoundStatus
 from data.parse import bad_text
 

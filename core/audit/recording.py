@@ -15,8 +15,6 @@ from core.db import session_scope
 
 OPERATOR = "operator on the host"
 """The actor of a command that an operator runs on the host, which has no user."""
-UNAUDITED: Mapping[str, Any] = {"audited": False}
-"""Execution options of a statement that keeps books, such as times of use."""
 _MOST = 50
 """Most changed database rows that one row of the log holds, and most that one statement's values are read of."""
 

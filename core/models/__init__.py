@@ -14,7 +14,7 @@ from core.models.access import (
     WorkerToken,
 )
 from core.models.annotation import Annotation, AnnotationItem, AnnotationPin, AnnotationRound
-from core.models.audit import AuditChain, AuditRow
+from core.models.audit import UNAUDITED, AuditChain, AuditRow
 from core.models.base import Base
 from core.models.commands import JobCommand
 from core.models.datasets import Dataset, DatasetContent, DatasetPrompt, DatasetReport, DatasetRow, DatasetVersion
@@ -40,6 +40,7 @@ from core.models.uploads import Upload, UploadPart
 from core.models.workers import Worker, WorkerCordon
 
 __all__ = [
+    "UNAUDITED",
     "Annotation",
     "AnnotationItem",
     "AnnotationPin",

@@ -142,8 +142,17 @@ class BrowserSession(Base):
     sha256: Mapped[str] = mapped_column(primary_key=True)
     """Hash of the token in the cookie."""
     key_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id", ondelete="CASCADE"))
+    address: Mapped[str | None]
+    """The address that signed in; null: a session of an older release."""
+    user_agent: Mapped[str | None]
+    """The browser's name for itself when it signed in."""
     created_at: Mapped[CreatedAt]
     expires_at: Mapped[datetime] = mapped_column(index=True)
+
+    @property
+    def id(self) -> str:
+        """Names the session to its user. Half of the hash, from which no cookie follows."""
+        return f"ses_{self.sha256[:32]}"
 
 
 class ViewSetting(Base):

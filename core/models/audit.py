@@ -1,5 +1,6 @@
 """The audit log: for each project a chain of rows, which the database lets nothing change, and the ends of the chain."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -7,6 +8,9 @@ from sqlalchemy import JSON, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.models.base import Base
+
+UNAUDITED: Mapping[str, Any] = {"audited": False}
+"""Execution options of a statement that keeps books, such as times of use: the log does not have its changes."""
 
 
 class AuditRow(Base):

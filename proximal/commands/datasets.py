@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from rich.table import Table
 
 from proximal.commands import dataset_reports, dataset_uploads
 from proximal.commands.group import CommandGroup, IfMatch
+from proximal.commands.moments import day_or_time
 from proximal.errors import ClientError
 from proximal.sdk.types import Dataset, DatasetRow, Overlap
 from proximal.terminal import age, facts, moment, plain, with_sorted
@@ -151,7 +151,7 @@ def change(
     """Rename a dataset, or set when it expires. The platform keeps it while an unfinished job uses it."""
     changes: dict[str, str | None] = {} if name is None else {"name": name}
     if expires_at is not None:
-        changes["expires_at"] = None if expires_at == _NEVER else _moment(expires_at)
+        changes["expires_at"] = None if expires_at == _NEVER else day_or_time("--expires-at", expires_at)
     if not changes:
         raise ClientError("Name a change: --name or --expires-at.")
     with context.obj.client() as client:
@@ -240,11 +240,3 @@ def _status(dataset: Dataset) -> str:
     if dataset["damage"] is not None:
         return f"{dataset['status']}, damaged"
     return dataset["status"] if progress is None else f"{dataset['status']} {progress['fraction']:.0%}"
-
-
-def _moment(text: str) -> str:
-    """The time in ISO 8601. A time without a zone is in the zone of this machine."""
-    try:
-        return datetime.fromisoformat(text).astimezone().isoformat()
-    except ValueError as error:
-        raise ClientError(f"--expires-at {text}: write 2027-01-31, 2027-01-31T18:00 or never.") from error

@@ -1,24 +1,21 @@
-"""`proximal up`, `open`, `demo`, `keys` and `doctor`: a platform on this machine. The bodies import what they need.
+"""`proximal up`, `open`, `demo` and `doctor`: a platform on this machine. The bodies import what they need.
 
 The platform, with `proximal.local` and `proximal.demo`, is a distribution of its own, which the client does not need.
 """
 
 import importlib.util
-import operator
 import typing
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from proximal.commands.group import CommandGroup
 from proximal.errors import ClientError
 
 if typing.TYPE_CHECKING:
     from proximal.commands.doctor import Check
     from proximal.sdk import Client
 
-keys = CommandGroup(help="API keys of the local platform.", no_args_is_help=True)
 DataDir = Annotated[Path | None, typer.Option(help="Folder for the platform's data. Default: .proximal")]
 Host = Annotated[str, typer.Option(help="Address to listen at.")]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen at.")]
@@ -154,46 +151,3 @@ def _launcher_checks() -> "list[Check]":
 
     found = [*check_slurm(), *check_kubernetes()]
     return [{"check": name, "ok": ok, "detail": detail} for name, ok, detail in found]
-
-
-@keys.command()
-def create(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(help="Name of the key, such as its user.", show_default=False)],
-    data_dir: DataDir = None,
-) -> None:
-    """Create an API key in the database of the local platform, or of DATABASE_URL, and print it once."""
-    require_platform("keys create")
-    from proximal.local import keys as local_keys
-    from proximal.local.options import Options
-    from proximal.terminal import plain
-
-    made = local_keys.create(Options(data_dir), name)
-    context.obj.printer.item({"name": name, "key": made}, plain(made), key="key")
-
-
-@keys.command("list")
-def list_keys(context: typer.Context, data_dir: DataDir = None) -> None:
-    """List the API keys in the database of the local platform, without their texts."""
-    require_platform("keys list")
-    from proximal.local import keys as local_keys
-    from proximal.local.options import Options
-
-    columns = {name: operator.itemgetter(name) for name in ("name", "prefix", "state", "created_at")}
-    context.obj.printer.items(local_keys.list_all(Options(data_dir)), columns)
-
-
-@keys.command()
-def revoke(
-    context: typer.Context,
-    key_id: Annotated[str, typer.Argument(help="The key's id, key_…", show_default=False)],
-    data_dir: DataDir = None,
-) -> None:
-    """Revoke a key, and end its browser sessions. Its jobs and datasets stay."""
-    require_platform("keys revoke")
-    from proximal.local import keys as local_keys
-    from proximal.local.options import Options
-    from proximal.terminal import plain
-
-    local_keys.revoke(Options(data_dir), key_id)
-    context.obj.printer.item({"id": key_id, "state": "revoked"}, plain(f"{key_id}  revoked"))

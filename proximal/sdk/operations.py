@@ -16,6 +16,7 @@ from proximal.sdk.types import (
     AnnotationUndo,
     AuditRow,
     AuditVerification,
+    BrowserSession,
     Checkpoint,
     CreatedKey,
     CreatedMember,
@@ -49,6 +50,7 @@ from proximal.sdk.types import (
     Readiness,
     Report,
     RevokedKey,
+    RotatedKey,
     SampleNote,
     SampleSearch,
     SampleStep,
@@ -87,6 +89,20 @@ class Operations(Connection):
         """
         found: SignInCode = self._json("POST", "/v1/session/codes")
         return found
+
+    def list_sessions(self) -> list[BrowserSession]:
+        """List the browsers that are signed in with your keys in this project, the newest first.
+
+        `GET /v1/sessions`
+        """
+        return list((self._json("GET", "/v1/sessions"))["data"])
+
+    def end_session(self, session_id: str) -> None:
+        """Sign a browser out that is signed in with one of your keys. Its event streams end within seconds.
+
+        `DELETE /v1/sessions/{session_id}`
+        """
+        self._json("DELETE", f"/v1/sessions/{escaped(session_id)}")
 
     def list_dataset_versions(
         self, dataset_id: str, *, order: Literal["asc", "desc"] | None = None
@@ -1422,7 +1438,7 @@ class Operations(Connection):
         return found
 
     def list_keys(self) -> list[Key]:
-        """List your API keys, the newest first: the valid ones, and up to 100 revoked ones. An admin sees those of all members.
+        """List your API keys, the newest first: the valid ones, and up to 100 that are revoked or have ended. An admin sees those of all members.
 
         `GET /v1/keys`
         """
@@ -1454,6 +1470,20 @@ class Operations(Connection):
         `POST /v1/keys/{key_id}/revoke`
         """
         found: RevokedKey = self._json("POST", f"/v1/keys/{escaped(key_id)}/revoke", params={"and_made": and_made})
+        return found
+
+    def rotate_key(self, key_id: str, overlap_seconds: int | None = None, expires_at: str | None = None) -> RotatedKey:
+        """Replace an API key by a new one of the same name, member, scopes and rights. Both are valid during the overlap.
+
+        The response is the only one that contains the new key. The key of this request may replace itself.
+
+        `POST /v1/keys/{key_id}/rotate`
+        """
+        found: RotatedKey = self._json(
+            "POST",
+            f"/v1/keys/{escaped(key_id)}/rotate",
+            body=given({"overlap_seconds": overlap_seconds, "expires_at": expires_at}),
+        )
         return found
 
     def get_project(self) -> Project:

@@ -66,6 +66,8 @@ class AdvantageSpec(TypedDict, closed=True):
     """Value subtracted from the return without a critic. `batch_mean`: the mean of the batch's returns. `leave_one_out`: the mean of the other responses to the same prompt (RLOO, Kool et al. 2019). `group_mean`: the mean of all responses to the prompt (GRPO, Shao et al. 2024). `optimal_value`: the prompt's V* (A*-PO, Brantley et al. 2025). With `reward_to_go` each mean is taken per position. A response that ended earlier counts there with the return of its last token."""
     normalize: NotRequired[Literal["whiten", "group_std", "none"]]
     """`whiten`: mean 0 and variance 1 over the batch's response tokens. `group_std`: divided by the standard deviation of the returns of the same prompt (GRPO). `none`: unchanged."""
+    whiten_floor: NotRequired[float]
+    """Smallest standard deviation that `whiten` divides by, in the units of the shaped rewards. Where all scores of a batch are equal, a critic's advantages are its errors. Without a floor, these are scaled to variance 1, and can ruin a solved task."""
 
 
 class AnnotationAnswer(TypedDict):
@@ -1214,6 +1216,8 @@ class HealthSpec(TypedDict, closed=True):
     """`critic/skill` below the limit: the mean return is a better guess than the critic. Left out are returns whose spread is below a tenth of its first value, and the critic's warm-up."""
     critic_lags: NotRequired[HealthRule]
     """The mean value is farther from the mean return than this multiple of the returns' standard deviation. It also is at most half as far from the mean return of one of the 20 steps before. The critic's warm-up is left out."""
+    critic_noise_whitened: NotRequired[HealthRule]
+    """`objective/raw_scores_std` at the limit or below: all scores are equal, so the advantages are errors of the critic, which whitening scales to variance 1. Only with `ppo.advantage.normalize` = "whiten" without a `whiten_floor`, and without a KL penalty in the reward."""
     returns_outside_bins: NotRequired[HealthRule]
     """`val/returns_outside_bins` above the limit: the critic cannot foresee this share of its targets. Only with `ppo.critic.classification`."""
     sampler_gap: NotRequired[HealthRule]
@@ -1604,6 +1608,15 @@ class KeyRef(TypedDict):
     """The key's name."""
     operator: bool
     """Whether it may change workers."""
+
+
+class KeyRotation(TypedDict, closed=True):
+    """How a key is replaced by a new one."""
+
+    overlap_seconds: NotRequired[int]
+    """Seconds for which the old key stays valid beside the new one. 0: it is revoked at once."""
+    expires_at: NotRequired[str | None]
+    """When the new key stops being valid. Left out: after as long a life as the old key had, if that has an end, and not later than the key of this request."""
 
 
 KnobChangedData = TypedDict(
@@ -4059,6 +4072,42 @@ class AnnotationUndo(TypedDict):
     """The item, open again; null if there was nothing to undo."""
 
 
+class BrowserSession(TypedDict):
+    """A browser that is signed in with one of your keys."""
+
+    object: Literal["browser_session"]
+    """Always `browser_session`."""
+    id: str
+    """Begins with `ses_`."""
+    key: KeyRef
+    """The key that it signed in with, which it acts for."""
+    address: str | None
+    """The address that it signed in from; null: it did so in an older release."""
+    user_agent: str | None
+    """How the browser names itself; null: it signed in with an older release, or gave no name."""
+    current: bool
+    """Whether this request is made by it."""
+    created_at: str
+    """When it signed in."""
+    expires_at: str
+    """When the session ends by itself."""
+
+
+class BrowserSessionList(TypedDict):
+    """The browsers that are signed in with your keys."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[BrowserSession]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
 class Card(TypedDict, closed=True):
     """A reward model on held-out pairs. Scores are raw: before normalisation, their differences are log odds."""
 
@@ -5450,6 +5499,41 @@ class RevokedKey(TypedDict):
     """Id of the key whose request created it; null if none did, or if that was not recorded."""
     valid_keys_made: list[Key]
     """The valid keys that it made, and those that these made. Revoke them too if a stranger had the key."""
+
+
+class RotatedKey(TypedDict):
+    """A new API key with its text, and the key that it replaces."""
+
+    object: Literal["key"]
+    """Always `key`."""
+    id: str
+    """Begins with `key_`."""
+    name: str
+    """Its purpose, as its creator named it."""
+    prefix: str
+    """Its first characters, by which its user recognises it."""
+    user_id: str | None
+    """The member that it acts for; null: a key of an older release that was not used since."""
+    scopes: list[Scope] | None
+    """The scopes to which it is limited; null: everything that the role of its member allows."""
+    expires_at: str | None
+    """When it stops being valid; null: never."""
+    operator: bool
+    """Whether it may change workers."""
+    current: bool
+    """Whether this request was made with it, or with a browser session that it opened."""
+    created_at: str
+    """When it was created."""
+    last_used_at: str | None
+    """When it was last used, to a minute; null if never."""
+    revoked_at: str | None
+    """When it was revoked; null if it is valid."""
+    made_by: str | None
+    """Id of the key whose request created it; null if none did, or if that was not recorded."""
+    text: str
+    """The key itself. It is shown once: the platform stores only its hash."""
+    replaces: Key
+    """The old key with its end."""
 
 
 class RunStartedData(TypedDict):

@@ -50,6 +50,7 @@ REPEATABLE |= {
     "create_worker_token",  # its response contains the token, which is not stored
     "join_worker",
     "create_key",  # its response contains the key, which is not stored
+    "rotate_key",
     "create_member_key",
     "add_member",  # its response contains a key
     "revoke_key",

@@ -1,3 +1,4 @@
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -104,3 +105,109 @@ def test_key_cannot_revoke_its_maker_with_itself(client: TestClient, owner: tupl
     problem(client.post(revoke, params={"and_made": True}, headers=by_child), 409, "key_in_use")
     assert client.get("/v1/session").status_code == 200
     assert client.post(revoke, headers=by_child).status_code == 200
+
+
+def bearer(key: dict[str, Any]) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key['text']}"}
+
+
+def rotated(client: TestClient, key_id: str, **body: Any) -> dict[str, Any]:
+    answer = client.post(f"/v1/keys/{key_id}/rotate", json=body)
+    assert answer.status_code == 201, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_both_keys_of_a_rotation_are_valid_until_the_overlap_ends(client: TestClient, session: Session) -> None:
+    old = client.post("/v1/keys", json={"name": "script", "scopes": ["read", "submit"]}).json()
+    new = rotated(client, old["id"], overlap_seconds=600)
+    assert (new["name"], new["scopes"], new["expires_at"]) == ("script", ["read", "submit"], None)
+    assert new["replaces"]["id"] == old["id"]
+    end = datetime.fromisoformat(new["replaces"]["expires_at"]) - datetime.fromisoformat(new["created_at"])
+    assert timedelta(seconds=599) < end < timedelta(seconds=660)
+    assert [client.get("/v1/jobs", headers=bearer(key)).status_code for key in (old, new)] == [200, 200]
+    session.get_one(ApiKey, old["id"]).expires_at = datetime.now(UTC) - timedelta(seconds=1)
+    session.commit()
+    assert "expired on" in problem(client.get("/v1/jobs", headers=bearer(old)), 401, "not_signed_in")["detail"]
+    assert client.get("/v1/jobs", headers=bearer(new)).status_code == 200
+
+
+def test_rotation_without_overlap_revokes_the_key_of_the_request(
+    client: TestClient, anonymous: TestClient, owner: tuple[ApiKey, str]
+) -> None:
+    new = rotated(client, owner[0].id, overlap_seconds=0)
+    assert new["replaces"]["revoked_at"] is not None
+    assert client.get("/v1/jobs").status_code == 401
+    assert anonymous.get("/v1/jobs", headers=bearer(new)).status_code == 200
+
+
+def test_rotation_repeats_the_life_of_the_key(client: TestClient, session: Session) -> None:
+    """Made for ten days, five days ago: the new key lives for ten days from now, and the old one for its five."""
+    old = client.post("/v1/keys", json={"name": "ten days"}).json()
+    row, now = session.get_one(ApiKey, old["id"]), datetime.now(UTC)
+    row.created_at, row.expires_at = now - timedelta(days=5), now + timedelta(days=5)
+    session.commit()
+    new = rotated(client, old["id"], overlap_seconds=30 * 86_400)
+    assert round((datetime.fromisoformat(new["expires_at"]) - now) / timedelta(days=1), 2) == 10
+    assert datetime.fromisoformat(new["replaces"]["expires_at"]) == row.expires_at
+
+
+def test_key_with_an_end_cannot_outlive_itself_by_rotation(client: TestClient, anonymous: TestClient) -> None:
+    end = (datetime.now(UTC) + timedelta(hours=2)).isoformat()
+    old = client.post("/v1/keys", json={"name": "guest", "expires_at": end}).json()
+    later = {"expires_at": (datetime.now(UTC) + timedelta(days=9)).isoformat()}
+    refused = anonymous.post(f"/v1/keys/{old['id']}/rotate", json=later, headers=bearer(old))
+    assert "after the end of the key of this request" in problem(refused, 422, "invalid_request")["detail"]
+    new = anonymous.post(f"/v1/keys/{old['id']}/rotate", json={}, headers=bearer(old)).json()
+    assert new["expires_at"] == old["expires_at"]
+
+
+def test_limited_key_cannot_rotate_a_stronger_one(
+    client: TestClient, anonymous: TestClient, owner: tuple[ApiKey, str]
+) -> None:
+    limited = client.post("/v1/keys", json={"name": "limited", "scopes": ["manage"]}).json()
+    stronger = anonymous.post(f"/v1/keys/{owner[0].id}/rotate", json={}, headers=bearer(limited))
+    assert "not limited to scopes" in problem(stronger, 403, "not_allowed")["detail"]
+    wider = client.post("/v1/keys", json={"name": "wider", "scopes": ["manage", "read"]}).json()
+    refused = anonymous.post(f"/v1/keys/{wider['id']}/rotate", json={}, headers=bearer(limited))
+    assert "has read" in problem(refused, 422, "invalid_request")["detail"]
+    assert client.get("/v1/session").status_code == 200
+
+
+def test_operators_key_is_rotated_by_an_operator_only(
+    client: TestClient, session: Session, owner: tuple[ApiKey, str]
+) -> None:
+    plain = client.post("/v1/keys", json={"name": "plain"}).json()
+    session.get_one(ApiKey, owner[0].id).operator = True
+    session.commit()
+    refused = client.post(f"/v1/keys/{owner[0].id}/rotate", json={}, headers=bearer(plain))
+    problem(refused, 403, "not_operator")
+    assert rotated(client, owner[0].id)["operator"] is True
+
+
+@pytest.mark.parametrize("body", [{"overlap_seconds": -1}, {"overlap_seconds": 2_592_001}, {"overlap": 5}])
+def test_rotation_out_of_bounds_is_refused(client: TestClient, owner: tuple[ApiKey, str], body: Any) -> None:
+    problem(client.post(f"/v1/keys/{owner[0].id}/rotate", json=body), 422, "invalid_request")
+
+
+def test_revoked_key_and_a_stranger_s_key_are_not_rotated(client: TestClient, session: Session) -> None:
+    made = client.post("/v1/keys", json={"name": "gone"}).json()
+    client.post(f"/v1/keys/{made['id']}/revoke")
+    assert (
+        "not valid any more"
+        in problem(client.post(f"/v1/keys/{made['id']}/rotate", json={}), 404, "not_found")["detail"]
+    )
+    other, _ = keys.create_key(session, "other")
+    session.commit()
+    assert "There is no key" in problem(client.post(f"/v1/keys/{other.id}/rotate", json={}), 404, "not_found")["detail"]
+    assert session.get_one(ApiKey, other.id).expires_at is None
+
+
+def test_ended_key_takes_no_place(client: TestClient, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.access.keys.MOST_KEYS", 2)
+    ended = client.post("/v1/keys", json={"name": "ended"}).json()
+    problem(client.post("/v1/keys", json={"name": "third"}), 429, "quota_exceeded")
+    session.get_one(ApiKey, ended["id"]).expires_at = datetime.now(UTC) - timedelta(seconds=1)
+    session.commit()
+    assert client.post("/v1/keys", json={"name": "third"}).status_code == 201
+    assert [one["name"] for one in client.get("/v1/keys").json()["data"]] == ["third", "ended", "tester"]

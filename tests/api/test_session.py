@@ -10,7 +10,7 @@ from sqlalchemy import select
 from starlette.types import Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from api.audit.acts import client_address
+from api.acts import client_address
 from core.access import keys
 from core.db import session_scope
 from core.errors import SettingsError
@@ -221,3 +221,34 @@ def forwarded(client: str, proxies: list[str]) -> str:
     sender = TestClient(ProxyHeadersMiddleware(app, proxies), client=(client, 1))
     sender.get("/", headers={"X-Forwarded-For": "198.51.100.1, 203.0.113.7"})
     return found[0]
+
+
+def test_signed_in_browsers_are_listed_and_ended(
+    browser: TestClient, client: TestClient, app: FastAPI, owner: tuple[ApiKey, str]
+) -> None:
+    with TestClient(app, headers={"User-Agent": "Phone 1.0"}) as phone:
+        phone.post("/v1/session", json={"token": owner[1]})
+        listed = browser.get("/v1/sessions").json()["data"]
+        assert [(one["current"], one["user_agent"]) for one in listed] == [(False, "Phone 1.0"), (True, "testclient")]
+        assert listed[0]["key"]["id"] == owner[0].id and listed[0]["id"].startswith("ses_")
+        assert [one["current"] for one in client.get("/v1/sessions").json()["data"]] == [False, False]
+        assert client.delete(f"/v1/sessions/{listed[0]['id']}").status_code == 204
+        problem(phone.get("/v1/session"), 401, "not_signed_in")
+    assert browser.get("/v1/session").status_code == 200
+    problem(client.delete(f"/v1/sessions/{listed[0]['id']}"), 404, "not_found")
+
+
+def test_sessions_of_another_member_are_not_listed(client: TestClient, app: FastAPI, browser: TestClient) -> None:
+    """Not even to an admin, who ends them by revoking the key."""
+    other = client.post("/v1/members", json={"name": "Ada", "role": "admin"}).json()
+    mine = browser.get("/v1/sessions").json()["data"][0]["id"]
+    with TestClient(app, headers={"Authorization": f"Bearer {other['key']['text']}"}) as ada:
+        assert ada.get("/v1/sessions").json()["data"] == []
+        problem(ada.delete(f"/v1/sessions/{mine}"), 404, "not_found")
+
+
+def test_id_of_a_session_is_no_cookie(browser: TestClient, app: FastAPI) -> None:
+    (listed,) = browser.get("/v1/sessions").json()["data"]
+    for name in (listed["id"], listed["id"].removeprefix("ses_")):
+        with TestClient(app, cookies={"proximal_session": name}) as thief:
+            problem(thief.get("/v1/session"), 401, "not_signed_in")

@@ -58,3 +58,31 @@ def test_admin_changes_a_role_and_removes_a_member(new_page: NewPage, client: Cl
     page.get_by_role("button", name="Remove", exact=True).last.click()
     expect(page.get_by_text("Max is no longer a member.")).to_be_visible()
     assert "Max" not in [member["name"] for member in client.list_members()]
+
+
+def test_key_is_limited_rotated_and_its_browser_signed_out(new_page: NewPage, client: Client) -> None:
+    page = new_page()
+    page.goto("/settings?tab=keys")
+    page.get_by_label("Name of a new key").fill("tablet")
+    page.get_by_label("Ends").select_option("30")
+    page.get_by_label("answer rounds").check()
+    page.get_by_role("button", name="Create key").click()
+    old = page.locator("pre").inner_text().strip()
+    (made,) = [key for key in client.list_keys() if key["name"] == "tablet"]
+    assert made["scopes"] == ["annotate"] and made["expires_at"] is not None
+    tablet = new_page(signed_in=False)
+    sign_in(tablet.context, old)
+    page.get_by_role("button", name="Rotate tablet").click()
+    page.get_by_label("The old key stays valid for").select_option("not at all")
+    page.get_by_role("button", name="Make a new key").click()
+    expect(page.locator("pre")).not_to_have_text(old)
+    states = [(key["scopes"], key["revoked_at"] is None) for key in client.list_keys() if key["name"] == "tablet"]
+    assert states == [(["annotate"], True), (["annotate"], False)]
+    sign_in(tablet.context, page.locator("pre").inner_text().strip())
+    page.reload()
+    row = page.get_by_role("row").filter(has_text="tablet").filter(has=page.get_by_role("button", name="Sign out"))
+    row.get_by_role("button").click()
+    page.get_by_role("dialog").get_by_role("button", name="Sign out").click()
+    expect(page.get_by_text("The browser is signed out.")).to_be_visible()
+    assert tablet.request.get("/v1/session").status == 401
+    assert violations(page) == []

@@ -18,7 +18,7 @@ from core.scheduling.matching import EVERYTHING
 from proximal import cli
 from proximal.commands import groups, jobs
 from proximal.data_folder import DataFolder
-from proximal.errors import ApiError, JobNotSucceeded
+from proximal.errors import ApiError, ClientError, JobNotSucceeded
 from proximal.local.services import postgres
 from proximal.sdk import Client
 from tests.proximal.conftest import Up
@@ -172,12 +172,52 @@ def test_doctor_without_a_platform_fails_the_connection(run: Run) -> None:
 
 
 def test_keys_are_created_listed_and_revoked(run: Run, up: Up) -> None:
-    made = json.loads(run("keys", "create", "grace", "--output", "json").output)["key"]
-    (row,) = [one for one in json.loads(run("keys", "list", "--output", "json").output) if one["name"] == "grace"]
-    assert (row["state"], row["prefix"]) == ("active", f"{made[:8]}…")
-    run("keys", "revoke", row["id"])
-    with Client(up.url, made) as revoked, pytest.raises(ApiError, match="revoked"):
+    made = json.loads(run("keys", "create", "grace", "--scope", "read", "--scope", "submit", "--output", "json").output)
+    assert (made["prefix"], made["scopes"]) == (f"{made['text'][:8]}…", ["read", "submit"])
+    (line,) = [line for line in run("keys", "list").output.splitlines() if "grace" in line]
+    assert line.split()[:2] == [made["id"], "grace"] and "read, submit" in line and "active" in line
+    run("keys", "revoke", made["id"])
+    with Client(up.url, made["text"]) as revoked, pytest.raises(ApiError, match="revoked"):
         revoked.who_am_i()
+
+
+def test_key_is_rotated_with_an_overlap_and_without(run: Run, up: Up) -> None:
+    old = json.loads(run("keys", "create", "rota", "--expires-at", "2199-01-31", "--output", "json").output)
+    first = run("keys", "rotate", old["id"], "--overlap-hours", "2")
+    assert f"The old key {old['prefix']} stays valid until" in first.stderr and "UTC." in first.stderr
+    text = first.stdout.strip()
+    with Client(up.url, text) as new, Client(up.url, old["text"]) as replaced:
+        assert new.who_am_i()["key"]["name"] == replaced.who_am_i()["key"]["name"] == "rota"
+        second = run("--key", text, "keys", "rotate", new.who_am_i()["key"]["id"], "--overlap-hours", "0", "--quiet")
+        with pytest.raises(ApiError, match="revoked"):
+            new.who_am_i()
+    assert second.stdout.startswith("prx_") and second.stderr == ""
+
+
+def test_revoked_key_names_the_keys_it_made(run: Run) -> None:
+    maker = json.loads(run("keys", "create", "maker", "--output", "json").output)
+    run("--key", maker["text"], "keys", "create", "child")
+    assert "stay valid: child" in run("keys", "revoke", maker["id"]).stderr
+    assert run("keys", "revoke", maker["id"], "--and-made").stderr == ""
+
+
+def test_wrong_end_of_a_key_is_explained(run: Run) -> None:
+    with pytest.raises(ClientError, match="--expires-at tomorrow: write 2027-01-31"):
+        run("keys", "create", "k", "--expires-at", "tomorrow")
+
+
+def test_members_come_change_and_go(run: Run, up: Up) -> None:
+    user, text = run("members", "add", "Vera", "--role", "viewer").output.split()
+    with Client(up.url, text) as vera:
+        assert vera.who_am_i()["role"] == "viewer"
+        assert run("members", "set-role", user, "annotator").output.split() == [user, "annotator"]
+        assert vera.who_am_i()["role"] == "annotator"
+        assert any("Vera" in line and "annotator" in line for line in run("members", "list").output.splitlines())
+        other = run("keys", "create", "tablet", "--member", user).output.strip()
+        run("members", "remove", user)
+        for gone in (text, other):
+            with Client(up.url, gone) as client, pytest.raises(ApiError, match="revoked"):
+                client.who_am_i()
 
 
 def test_null_of_a_sweep_is_printed_as_null() -> None:

@@ -83,9 +83,12 @@ def walk_keys_and_members(walk: Walker) -> None:
     text = walk("POST", "keys", json={"name": "k"})["text"]
     headers = {"Origin": "http://testserver"}
     walk("POST", "session", json={"token": text}, headers=headers)
+    ended = walk("GET", "sessions")["data"][0]["id"]
+    walk("DELETE", f"sessions/{ended}")
     walk("POST", "session/codes")
     walk("DELETE", "session")
     walk("POST", f"keys/{walk('POST', 'keys', json={'name': 'k'})['id']}/revoke")
+    walk("POST", f"keys/{walk('POST', 'keys', json={'name': 'k'})['id']}/rotate", json={})
     walk("PATCH", "project", json={"name": "New"})
     user = walk("POST", "members", json={"name": "Ada", "role": "member"})["id"]
     walk("PUT", f"members/{user}/role", json={"role": "viewer"})

@@ -66,6 +66,8 @@ ANYBODY = [
     "get_upload_limits",
     "list_keys",
     "create_key",
+    "list_sessions",
+    "end_session",
     "list_annotation_rounds",
     "get_annotation_round",
     "get_annotation_progress",
@@ -110,7 +112,7 @@ def expected(operation: str, method: str, role: str, relation: str) -> bool:
         return role == "admin"
     if operation in ANNOTATORS:
         return role != "viewer"
-    if operation == "revoke_key":
+    if operation in ("revoke_key", "rotate_key"):
         return relation == "own" or role == "admin"
     if method == "GET":
         return role != "annotator"

@@ -64,9 +64,10 @@ CHANGES: dict[str, tuple[Change, ...]] = {
         Change("ppo.critic.learning_rate", factor=2),
         _HALF_RATE,
     ),
+    "critic_noise_whitened": (),
     "returns_outside_bins": (),
 }
-"""By rule. `kl_outweighs_reward` computes its value from the metrics of the step."""
+"""By rule. `kl_outweighs_reward` and `critic_noise_whitened` compute their values from the metrics of the step."""
 
 
 _RATE, _TARGET = "ppo.learning_rate", "ppo.adaptive_rate.target"

@@ -1,5 +1,6 @@
 """The health rules of the critic, over the figures of its card (docs/explanation/critic-card.md)."""
 
+from trainer.health.changes import Change
 from trainer.health.history import Memory, Point
 from trainer.health.rule import Rule, RuleObservation, Values
 from trainer.spec import PPOSpec
@@ -40,6 +41,34 @@ def _lags(step: int, values: Values, limit: float, memory: Memory) -> RuleObserv
     return RuleObservation(beyond, observed, [Point(name, step, values[name]) for name in names], [then])
 
 
+def _noise_whitened(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
+    metric = "objective/raw_scores_std"
+    if metric not in values:
+        return None
+    value, first, finished = values[metric], memory.firsts.get(metric), values.get("val/eos_rate", 1.0)
+    observed = f"`{metric}` is {value:.3g}, not above {limit:g}: the scores of a batch do not differ"
+    points = [Point(metric, step, value)]
+    beyond = value <= limit and finished in (0.0, 1.0)  # else a missing EOS has its penalty
+    if first is None or first.value <= 0:
+        return RuleObservation(beyond, observed, points, [])
+    floor = float(f"{first.value / values.get('objective/score_scale', 1.0) / 10:.1g}")
+    return RuleObservation(
+        beyond,
+        observed,
+        points,
+        [first],
+        f"Set `ppo.advantage.whiten_floor` to {floor:g}, a tenth of the first spread of the scores, or stop if the task is solved.",
+        (Change("ppo.advantage.whiten_floor", to=floor),),
+    )
+
+
+def _whitens_noise(ppo: PPOSpec, step: int) -> bool:
+    """With a KL in the reward, or a penalty on lengths, equal scores leave advantages that are more than errors of the critic."""
+    whitens = ppo.advantage.normalize == "whiten" and ppo.advantage.whiten_floor == 0
+    other = ppo.kl.in_reward or ppo.shaping.length_penalty > 0 or ppo.shaping.overlong_tokens is not None
+    return whitens and _is_used(ppo, step) and not other
+
+
 def _is_used(ppo: PPOSpec, step: int) -> bool:
     """The policy does not learn from the critic in value pretraining and in its warm-up."""
     return ppo.uses_critic and step > ppo.critic.warmup_steps
@@ -57,5 +86,11 @@ CRITIC_RULES: dict[str, Rule] = {
         "the critic lags behind the policy",
         "Raise `ppo.critic.epochs` or `ppo.critic.learning_rate`, or lower `ppo.learning_rate`.",
         _is_used,
+    ),
+    "critic_noise_whitened": Rule(
+        _noise_whitened,
+        "the advantages are errors of the critic, which whitening makes as large as those of a task to learn",
+        "Set `ppo.advantage.whiten_floor`, or stop if the task is solved.",
+        _whitens_noise,
     ),
 }

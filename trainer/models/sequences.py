@@ -276,8 +276,11 @@ def masked_sum(values: Tensor, mask: Tensor) -> Tensor:
     return torch.where(mask, values, torch.zeros_like(values)).sum()
 
 
-def masked_whiten(values: Tensor, mask: Tensor) -> Tensor:
-    """`values` shifted and scaled to mean 0 and variance 1 over the True positions, and 0 elsewhere."""
+def masked_whiten(values: Tensor, mask: Tensor, floor: float = 0.0) -> Tensor:
+    """`values` shifted to mean 0 over the True positions and divided by their standard deviation there, and 0 elsewhere.
+
+    `floor`: the smallest divisor.
+    """
     mean = masked_mean(values, mask)
-    variance = masked_mean((values - mean) ** 2, mask)
+    variance = masked_mean((values - mean) ** 2, mask).clamp(min=floor**2)
     return torch.where(mask, (values - mean) * torch.rsqrt(variance + 1e-8), torch.zeros_like(values))

@@ -117,7 +117,7 @@ def build_experience(
         if (critic_lam := spec.critic_lambda) is not None:
             _, returns_BR = gae(rewards_BR, values_BR, mask_BR, spec.advantage.gamma, critic_lam, after_B)
     if spec.advantage.normalize == "whiten":
-        advantages_BR = masked_whiten(advantages_BR, mask_BR)
+        advantages_BR = masked_whiten(advantages_BR, mask_BR, spec.advantage.whiten_floor)
     found = Experience(scored, shaped_B, rewards_BR, values_BR, advantages_BR, returns_BR, heads)
     if heads is not None and spec.critic.heads is not None:
         found = _by_disagreement(found, heads, spec.critic.heads)

@@ -68,6 +68,8 @@ class HealthSpec(Section):
     """`critic/skill` below the limit: the mean return is a better guess than the critic. Left out are returns whose spread is below a tenth of its first value, and the critic's warm-up."""
     critic_lags: HealthRule = _rule(0.5, 10)
     """The mean value is farther from the mean return than this multiple of the returns' standard deviation. It also is at most half as far from the mean return of one of the 20 steps before. The critic's warm-up is left out."""
+    critic_noise_whitened: HealthRule = _rule(0.0, 5)
+    """`objective/raw_scores_std` at the limit or below: all scores are equal, so the advantages are errors of the critic, which whitening scales to variance 1. Only with `ppo.advantage.normalize` = "whiten" without a `whiten_floor`, and without a KL penalty in the reward."""
     returns_outside_bins: HealthRule = _rule(0.05, 10)
     """`val/returns_outside_bins` above the limit: the critic cannot foresee this share of its targets. Only with `ppo.critic.classification`."""
     sampler_gap: HealthRule = _rule(0.05, 3)

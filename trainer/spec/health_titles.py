@@ -20,6 +20,7 @@ RULE_TITLES: dict[str, str] = {
     "value_loss_spike": "Value loss jumped",
     "critic_worse_than_mean": "Critic worse than the mean return",
     "critic_lags": "Critic lags behind the policy",
+    "critic_noise_whitened": "Errors of the critic are whitened",
     "returns_outside_bins": "Returns outside the critic's bins",
     "sampler_gap": "Sampler far from the policy",
     "sampler_differs": "Sampler computes something else",

@@ -35,9 +35,13 @@ class AdvantageSpec(Section):
     """Value subtracted from the return without a critic. `batch_mean`: the mean of the batch's returns. `leave_one_out`: the mean of the other responses to the same prompt (RLOO, Kool et al. 2019). `group_mean`: the mean of all responses to the prompt (GRPO, Shao et al. 2024). `optimal_value`: the prompt's V* (A*-PO, Brantley et al. 2025). With `reward_to_go` each mean is taken per position. A response that ended earlier counts there with the return of its last token."""
     normalize: Annotated[Literal["whiten", "group_std", "none"], MID_STAGE] = "whiten"
     """`whiten`: mean 0 and variance 1 over the batch's response tokens. `group_std`: divided by the standard deviation of the returns of the same prompt (GRPO). `none`: unchanged."""
+    whiten_floor: Annotated[float, Field(ge=0, le=1e9), MID_STAGE] = 0.0
+    """Smallest standard deviation that `whiten` divides by, in the units of the shaped rewards. Where all scores of a batch are equal, a critic's advantages are its errors. Without a floor, these are scaled to variance 1, and can ruin a solved task."""
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "AdvantageSpec":
+        if self.normalize != "whiten":
+            self.refuse_idle(["whiten_floor"], f'with `normalize` = "{self.normalize}"')
         if self.estimator == "gae":
             self.refuse_idle(["baseline"], 'with `estimator` = "gae": the critic is the baseline')
             if self.normalize == "group_std":

@@ -10,11 +10,10 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from core import tasks
-from core.audit.recording import UNAUDITED
 from core.errors import BlockedByValidation, NotFound, QuotaExceeded, TaskEnded
 from core.jobs.submission.submit import resolve
 from core.jobs.submission.validation_result import ValidationResult
-from core.models import DataTask, Validation
+from core.models import UNAUDITED, DataTask, Validation
 from core.models.base import new_id
 from core.models.tasks import TaskStatus
 from core.settings import Settings

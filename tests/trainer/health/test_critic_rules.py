@@ -1,6 +1,7 @@
 """The health rules of the critic, on histories written by hand."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -125,3 +126,37 @@ def test_lag_suggests_twice_the_passes_of_the_critic(ppo: dict[str, object], exp
     spec = JobSpec.model_validate({"model": "m", "data": {"preferences": "d"}, "ppo": ppo})
     values = {one.field: one.value for one in suggested_values(spec, CHANGES["critic_lags"])}
     assert values.get("ppo.critic.epochs") == expected
+
+
+EQUAL = {"objective/raw_scores_std": 0.0, "val/eos_rate": 1.0}
+NO_KL: dict[str, Any] = {"kl": {"coef": 0.0}}
+
+
+def test_whitened_noise_is_found_after_five_equal_batches() -> None:
+    assert watch(monitor(NO_KL), [{}] + [EQUAL] * 4 + [{}] + [EQUAL] * 5) == [("critic_noise_whitened", 11)]
+
+
+@pytest.mark.parametrize(
+    "ppo",
+    [
+        {},  # the KL in the reward
+        {**NO_KL, "advantage": {"normalize": "none"}},
+        {**NO_KL, "advantage": {"whiten_floor": 0.01}},
+        {**NO_KL, "advantage": {"estimator": "reward_to_go"}},
+        {**NO_KL, "shaping": {"length_penalty": 0.1}},
+    ],
+)
+def test_equal_scores_with_another_signal_are_no_finding(ppo: dict[str, Any]) -> None:
+    assert watch(monitor(ppo), [{}] + [EQUAL] * 20) == []
+
+
+def test_some_responses_cut_off_tell_equal_scores_apart() -> None:
+    assert watch(monitor(NO_KL), [{}] + [EQUAL | {"val/eos_rate": 0.5}] * 20) == []
+
+
+def test_whitened_noise_suggests_a_tenth_of_the_first_spread() -> None:
+    """The first spread is .2 in raw scores, and half as much in scores that are divided by 2."""
+    found = monitor(NO_KL, critic_noise_whitened={"patience": 1})
+    found.look(1, HEALTHY)
+    (finding,) = found.look(2, HEALTHY | EQUAL | {"objective/score_scale": 2.0})
+    assert finding.suggestion.startswith("Set `ppo.advantage.whiten_floor` to 0.01, a tenth")

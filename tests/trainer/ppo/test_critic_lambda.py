@@ -114,3 +114,15 @@ def test_critic_lambda_equal_to_the_policys_changes_no_bit() -> None:
     plain, _, _ = iterate(spec_of(advantage={"gae_lambda": 0.9}))
     named, _, _ = iterate(spec_of(advantage={"gae_lambda": 0.9, "critic_lambda": 0.9}))
     assert torch.equal(weights_of(named.critic), weights_of(plain.critic))
+
+
+def test_whitening_with_a_floor_keeps_the_critics_errors_small() -> None:
+    """Advantages whose deviation is below the floor are divided by the floor."""
+    plain = experience_of(critic_by_hand()).advantages_BR
+    floored = experience_of(critic_by_hand(), normalize="whiten", whiten_floor=10.0).advantages_BR
+    torch.testing.assert_close(floored, (plain - plain.mean()) / 10)
+
+
+def test_floor_without_whitening_is_refused() -> None:
+    with pytest.raises(ValueError, match="has no effect with `normalize`"):
+        PPOSpec.model_validate({"advantage": {"normalize": "none", "whiten_floor": 0.1}})

@@ -87,3 +87,12 @@ def test_whitening_has_mean_0_and_variance_1_over_the_mask_only() -> None:
     torch.testing.assert_close(inside.mean(), torch.tensor(0.0))
     torch.testing.assert_close(inside.var(unbiased=False), torch.tensor(1.0))
     assert not white[~mask].any()
+
+
+def test_whitening_with_a_floor_leaves_small_values_small() -> None:
+    """(1, 3, 5, 3) lies at −2, 0, 2 and 0 from its mean, with a variance of 2."""
+    mask = torch.tensor([[True, True, False], [True, True, False]])
+    values = torch.tensor([[1.0, 3.0, 500.0], [5.0, 3.0, -500.0]])
+    few = masked_whiten(values, mask, floor=4.0)
+    torch.testing.assert_close(few, torch.tensor([[-0.5, 0.0, 0.0], [0.5, 0.0, 0.0]]))
+    assert torch.equal(masked_whiten(values, mask, floor=1.4), masked_whiten(values, mask))

@@ -3,7 +3,9 @@ import { accepted, allPages, answer, api } from "@/lib/api/client";
 import type { components } from "@/lib/api/schema.gen";
 
 export type Key = components["schemas"]["Key"];
-type CreatedKey = components["schemas"]["CreatedKey"];
+export type CreatedKey = components["schemas"]["CreatedKey"];
+export type Scope = components["schemas"]["Scope"];
+export type BrowserSession = components["schemas"]["BrowserSession"];
 export type Member = components["schemas"]["Member"];
 export type Role = components["schemas"]["Role"];
 type CreatedMember = components["schemas"]["CreatedMember"];
@@ -14,7 +16,17 @@ export const keysQuery = queryOptions({
   queryFn: () => allPages(() => answer(api.GET("/v1/keys"))),
 });
 
-export const createKey = (name: string): Promise<CreatedKey> => answer(api.POST("/v1/keys", { body: { name } }));
+export const createKey = (body: components["schemas"]["NewKey"]): Promise<CreatedKey> =>
+  answer(api.POST("/v1/keys", { body }));
+
+/** The old key stays valid beside the new one for so many seconds. */
+export const rotateKey = (id: string, overlapSeconds: number): Promise<CreatedKey> =>
+  answer(
+    api.POST("/v1/keys/{key_id}/rotate", {
+      params: { path: { key_id: id } },
+      body: { overlap_seconds: overlapSeconds },
+    }),
+  );
 
 /** `andMade`: also the keys that it made, and those that these made. */
 export const revokeKey = (id: string, andMade: boolean): Promise<Key> =>
@@ -25,6 +37,14 @@ export function validKeysMadeBy(id: string, keys: readonly Key[]): Key[] {
   const made = keys.filter((key) => key.made_by === id);
   return made.flatMap((key) => [...(key.revoked_at ? [] : [key]), ...validKeysMadeBy(key.id, keys)]);
 }
+
+export const sessionsQuery = queryOptions({
+  queryKey: ["sessions"],
+  queryFn: () => allPages(() => answer(api.GET("/v1/sessions"))),
+});
+
+export const endSession = (id: string): Promise<void> =>
+  accepted(api.DELETE("/v1/sessions/{session_id}", { params: { path: { session_id: id } } }));
 
 export const membersQuery = queryOptions({
   queryKey: ["members"],

@@ -1,5 +1,6 @@
 import type { Usage } from "@/features/settings/api";
 import { bytes, measured, number } from "@/lib/format";
+import { visible } from "@/lib/visible";
 
 export interface UsageLine {
   readonly name: string;
@@ -25,4 +26,30 @@ export function usageLines({ used, limits }: Pick<Usage, "used" | "limits">): Us
     if (limit === null) return { name, text: now, fraction: null };
     return { name, text: `${now} of ${format(limit)}`, fraction: limit > 0 ? used[field] / limit : 1 };
   });
+}
+
+/** In this order: Edge, Opera and Chrome also name the browsers after them. */
+const BROWSERS = [
+  [/\bEdg\w*\//, "Edge"],
+  [/\bOPR\//, "Opera"],
+  [/\bFirefox\//, "Firefox"],
+  [/Chrome\//, "Chrome"],
+  [/\bSafari\//, "Safari"],
+] as const;
+const SYSTEMS = [
+  [/\biPhone\b|\biPad\b/, "iOS"],
+  [/\bAndroid\b/, "Android"],
+  [/\bWindows\b/, "Windows"],
+  [/\bMac OS X\b/, "macOS"],
+  [/\bLinux\b/, "Linux"],
+] as const;
+const LONGEST_AGENT = 40;
+
+/** A user agent for people, such as "Firefox on Linux". Another program is named as it names itself. */
+export function browserName(agent: string | null): string {
+  if (!agent) return "Unknown browser";
+  const [browser, system] = [BROWSERS, SYSTEMS].map((names) => names.find(([mark]) => mark.test(agent))?.[1]);
+  if (browser) return system ? `${browser} on ${system}` : browser;
+  const shown = visible(agent);
+  return shown.length > LONGEST_AGENT ? `${shown.slice(0, LONGEST_AGENT)}…` : shown;
 }

@@ -52,6 +52,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Sessions
+         * @description List the browsers that are signed in with your keys in this project, the newest first.
+         */
+        get: operations["list_sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End Session
+         * @description Sign a browser out that is signed in with one of your keys. Its event streams end within seconds.
+         */
+        delete: operations["end_session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/datasets/{dataset_id}/versions": {
         parameters: {
             query?: never;
@@ -1816,7 +1856,7 @@ export interface paths {
         };
         /**
          * List Keys
-         * @description List your API keys, the newest first: the valid ones, and up to 100 revoked ones. An admin sees those of all members.
+         * @description List your API keys, the newest first: the valid ones, and up to 100 that are revoked or have ended. An admin sees those of all members.
          */
         get: operations["list_keys"];
         put?: never;
@@ -1850,6 +1890,28 @@ export interface paths {
          *     `and_made` is set. The response lists them.
          */
         post: operations["revoke_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/{key_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate Key
+         * @description Replace an API key by a new one of the same name, member, scopes and rights. Both are valid during the overlap.
+         *
+         *     The response is the only one that contains the new key. The key of this request may replace itself.
+         */
+        post: operations["rotate_key"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2379,6 +2441,12 @@ export interface components {
              * @enum {string}
              */
             normalize: "whiten" | "group_std" | "none";
+            /**
+             * Whiten Floor
+             * @description Smallest standard deviation that `whiten` divides by, in the units of the shaped rewards. Where all scores of a batch are equal, a critic's advantages are its errors. Without a floor, these are scaled to variance 1, and can ruin a solved task.
+             * @default 0
+             */
+            whiten_floor: number;
         };
         /**
          * Agreement
@@ -3479,6 +3547,87 @@ export interface components {
              * @description Step of the checkpoint.
              */
             step?: number | null;
+        };
+        /**
+         * BrowserSession
+         * @description A browser that is signed in with one of your keys.
+         */
+        BrowserSession: {
+            /**
+             * Object
+             * @description Always `browser_session`.
+             * @default browser_session
+             * @constant
+             */
+            object: "browser_session";
+            /**
+             * Id
+             * @description Begins with `ses_`.
+             */
+            id: string;
+            /** @description The key that it signed in with, which it acts for. */
+            key: components["schemas"]["KeyRef"];
+            /**
+             * Address
+             * @description The address that it signed in from; null: it did so in an older release.
+             */
+            address: string | null;
+            /**
+             * User Agent
+             * @description How the browser names itself; null: it signed in with an older release, or gave no name.
+             */
+            user_agent: string | null;
+            /**
+             * Current
+             * @description Whether this request is made by it.
+             */
+            current: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it signed in.
+             */
+            created_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             * @description When the session ends by itself.
+             */
+            expires_at: string;
+        };
+        /**
+         * BrowserSessionList
+         * @description The browsers that are signed in with your keys.
+         */
+        BrowserSessionList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["BrowserSession"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
         };
         /**
          * CalibrationBin
@@ -7185,6 +7334,15 @@ export interface components {
              */
             critic_lags: components["schemas"]["HealthRule"];
             /**
+             * @description `objective/raw_scores_std` at the limit or below: all scores are equal, so the advantages are errors of the critic, which whitening scales to variance 1. Only with `ppo.advantage.normalize` = "whiten" without a `whiten_floor`, and without a KL penalty in the reward.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0,
+             *       "patience": 5
+             *     }
+             */
+            critic_noise_whitened: components["schemas"]["HealthRule"];
+            /**
              * @description `val/returns_outside_bins` above the limit: the critic cannot foresee this share of its targets. Only with `ppo.critic.classification`.
              * @default {
              *       "action": "warn",
@@ -8610,7 +8768,8 @@ export interface components {
              *         "estimator": "gae",
              *         "gae_lambda": 0.95,
              *         "gamma": 1,
-             *         "normalize": "whiten"
+             *         "normalize": "whiten",
+             *         "whiten_floor": 0
              *       },
              *       "policy_loss": {
              *         "aggregation": "token_mean",
@@ -8783,6 +8942,11 @@ export interface components {
              *         "action": "warn",
              *         "limit": 0.5,
              *         "patience": 10
+             *       },
+             *       "critic_noise_whitened": {
+             *         "action": "warn",
+             *         "limit": 0,
+             *         "patience": 5
              *       },
              *       "returns_outside_bins": {
              *         "action": "warn",
@@ -9454,6 +9618,23 @@ export interface components {
              * @default false
              */
             operator: boolean;
+        };
+        /**
+         * KeyRotation
+         * @description How a key is replaced by a new one.
+         */
+        KeyRotation: {
+            /**
+             * Overlap Seconds
+             * @description Seconds for which the old key stays valid beside the new one. 0: it is revoked at once.
+             * @default 86400
+             */
+            overlap_seconds: number;
+            /**
+             * Expires At
+             * @description When the new key stops being valid. Left out: after as long a life as the old key had, if that has an end, and not later than the key of this request.
+             */
+            expires_at?: string | null;
         };
         /**
          * KnobChangedData
@@ -10891,7 +11072,8 @@ export interface components {
              *       "gae_lambda": 0.95,
              *       "bootstrap_truncated": false,
              *       "baseline": "none",
-             *       "normalize": "whiten"
+             *       "normalize": "whiten",
+             *       "whiten_floor": 0
              *     }
              */
             advantage: components["schemas"]["AdvantageSpec"];
@@ -12713,6 +12895,87 @@ export interface components {
              * @default 0.3
              */
             gpu_memory_utilization: number;
+        };
+        /**
+         * RotatedKey
+         * @description A new API key with its text, and the key that it replaces.
+         */
+        RotatedKey: {
+            /**
+             * Object
+             * @description Always `key`.
+             * @default key
+             * @constant
+             */
+            object: "key";
+            /**
+             * Id
+             * @description Begins with `key_`.
+             */
+            id: string;
+            /**
+             * Name
+             * @description Its purpose, as its creator named it.
+             */
+            name: string;
+            /**
+             * Prefix
+             * @description Its first characters, by which its user recognises it.
+             */
+            prefix: string;
+            /**
+             * User Id
+             * @description The member that it acts for; null: a key of an older release that was not used since.
+             */
+            user_id: string | null;
+            /**
+             * Scopes
+             * @description The scopes to which it is limited; null: everything that the role of its member allows.
+             */
+            scopes: components["schemas"]["Scope"][] | null;
+            /**
+             * Expires At
+             * @description When it stops being valid; null: never.
+             */
+            expires_at: string | null;
+            /**
+             * Operator
+             * @description Whether it may change workers.
+             */
+            operator: boolean;
+            /**
+             * Current
+             * @description Whether this request was made with it, or with a browser session that it opened.
+             */
+            current: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Last Used At
+             * @description When it was last used, to a minute; null if never.
+             */
+            last_used_at: string | null;
+            /**
+             * Revoked At
+             * @description When it was revoked; null if it is valid.
+             */
+            revoked_at: string | null;
+            /**
+             * Made By
+             * @description Id of the key whose request created it; null if none did, or if that was not recorded.
+             */
+            made_by: string | null;
+            /**
+             * Text
+             * @description The key itself. It is shown once: the platform stores only its hash.
+             */
+            text: string;
+            /** @description The old key with its end. */
+            replaces: components["schemas"]["Key"];
         };
         /**
          * RoundChanges
@@ -17111,6 +17374,58 @@ export interface operations {
             507: components["responses"]["disk_full"];
         };
     };
+    list_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BrowserSessionList"];
+                };
+            };
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    end_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["NoContent"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin-not_allowed"];
+            404: components["responses"]["not_found"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
     list_dataset_versions: {
         parameters: {
             query?: {
@@ -21367,6 +21682,46 @@ export interface operations {
             };
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    rotate_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyRotation"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotatedKey"];
+                };
+            };
+            400: components["responses"]["bad_request"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin-not_allowed"];
+            404: components["responses"]["not_found"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["wrong_media_type"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["quota_exceeded-rate_limited"];
             500: components["responses"]["internal_error"];
             503: components["responses"]["unavailable-query_timeout"];
             507: components["responses"]["disk_full"];

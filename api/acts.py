@@ -17,7 +17,9 @@ from core.errors import PlatformError
 from core.settings import Settings
 
 _READING = ("GET", "HEAD", "OPTIONS")
-_WITH_CREDENTIALS = frozenset({"sign_in", "sign_out", "create_sign_in_code", "create_worker_token", "join_worker"})
+_WITH_CREDENTIALS = frozenset(
+    {"sign_in", "sign_out", "end_session", "create_sign_in_code", "create_worker_token", "join_worker"}
+)
 """Operations that change only credentials, whose rows the log leaves out. They are recorded at each success."""
 _KINDS: Mapping[str, str] = {"user_id": "member", "name": "view_setting"}
 """The kinds of objects that path parameters name, where they are not the parameter without `_id`."""
