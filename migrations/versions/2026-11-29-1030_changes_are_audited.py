@@ -1,6 +1,6 @@
 """changes are audited
 
-Revision: 8e2f61b0c7d4, after 5d81c2f7a390.
+Revision: 8e2f61b0c7d4, after 5c0d7e92ab41.
 
 The database itself refuses to change the log. Only a transaction that sets `proximal.audit_retention` may delete rows.
 """
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "8e2f61b0c7d4"
-down_revision = "5d81c2f7a390"
+down_revision = "5c0d7e92ab41"
 
 REFUSE = """
 CREATE FUNCTION audit_rows_stay() RETURNS trigger LANGUAGE plpgsql AS $$
