@@ -9,6 +9,7 @@ from api import (
     idempotency,
     keys,
     members,
+    monitoring,
     platform,
     problems,
     reference,
@@ -43,6 +44,7 @@ from api.jobs import routes as jobs
 from api.live import routes as live
 from api.live.hub import Hub
 from api.middleware import RequestFrame
+from api.monitoring import Monitor
 from api.openapi import describe
 from api.problems import documented
 from api.templates import routes as templates
@@ -101,12 +103,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.settings = settings
     app.state.hub = Hub(settings)
     app.state.digests = RunningDigests()
+    app.state.monitor = Monitor()
     problems.install(app)
     idempotency.install(app)
     for router in ROUTERS:
         app.include_router(_under_v1(router))
     app.include_router(health.router)
     app.include_router(reference.router)
+    app.include_router(monitoring.router)
     check_table([route for router in (*ROUTERS, health.router, reference.router) for route in router.routes], caller)
     if settings is not None:
         app.router.default = Dashboard(settings.dashboard_dir)

@@ -24,6 +24,7 @@ _SHA = "49bc71b30e49a6f5b7a2d6a8f0c1e9d3b4a5c6d7e8f90123456789abcdef0123"
 BODIES: Mapping[str, Any] = {
     "sign_in": {"token": "prx_mfrggzdfmztwq2lknnwg23tpobyxe43u"},
     "create_key": {"name": "nightly script", "scopes": ["read", "submit"], "expires_at": "2099-01-01T00:00:00Z"},
+    "rotate_key": {"overlap_seconds": 3600},
     "create_member_key": {"name": "nightly script", "scopes": ["read", "submit"]},
     "change_project": {"name": "Assistants"},
     "add_member": {"name": "Ada", "role": "member"},

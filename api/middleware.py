@@ -22,8 +22,8 @@ log = logging.getLogger("api")
 
 REQUEST_ID = re.compile(r"[\w.:~+/=-]{8,128}", re.ASCII)
 """Ids of clients that are kept: those of UUIDs, trace ids and hashes. They cannot break a line of the log."""
-HEALTH_CHECKS = ("/healthz", "/readyz")
-"""Paths for load balancers, which name the host by an address. Their responses hold nothing private."""
+FOR_MACHINES = ("/healthz", "/readyz", "/metrics")
+"""Paths for load balancers and Prometheus, which name the host by an address. A browser's cookie opens none of them."""
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^:\[\]/@\s]+)(:\d*)?")
 FORM = ("POST", "/v1/datasets")
@@ -69,7 +69,7 @@ class RequestFrame:
         for the browser, and only their `Host` shows that they come from elsewhere.
         """
         host = Headers(scope=scope).get("host", "")
-        if scope["path"] in HEALTH_CHECKS or is_own_host(host, (self._settings or get_settings()).hosts):
+        if scope["path"] in FOR_MACHINES or is_own_host(host, (self._settings or get_settings()).hosts):
             return self._app
         advice = "The operator of the platform can add its name to PROXIMAL_HOSTS."
         error = WrongHost(f"{WrongHost.title} {advice}")
@@ -111,7 +111,7 @@ class _Request:
         self._limit, self._advice, self._received, self._status = limit, advice, 0, 0
         announced = Headers(scope=scope).get("content-length", "")
         self._announced = int(announced) if announced.isdigit() else 0
-        self._began = time.perf_counter()
+        self._began = self._answered = time.perf_counter()
         scope.setdefault("state", {})["request_id"] = self.id
 
     async def receive(self) -> Message:
@@ -131,7 +131,7 @@ class _Request:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._status = message["status"]
+            self._status, self._answered = message["status"], time.perf_counter()
             headers = MutableHeaders(scope=message)
             headers["X-Request-Id"] = self.id
             for name, value in added_headers(self._scope).items():
@@ -150,7 +150,7 @@ class _Request:
         await response(self._scope, self._receive, self.send)
 
     def log(self) -> None:
-        """Log one line. It omits the query, which may hold a sign-in code, and quotes the path, which may hold a line break."""
+        """Log one line, and count the request. The line omits the query, which may hold a sign-in code, and quotes the path, which may hold a line break."""
         milliseconds = (time.perf_counter() - self._began) * 1000
         fields: tuple[Any, ...] = (
             self._scope["method"],
@@ -160,3 +160,4 @@ class _Request:
             self.id,
         )
         log.info("%s %s %s %.0f ms %s", *fields)
+        self._scope["app"].state.monitor.count(self._scope, self._status, self._answered - self._began)

@@ -1,7 +1,8 @@
-"""`python -m core` migrates the database and manages its API keys and the quotas of their owners."""
+"""`python -m core` migrates the database, backs it up, and manages its API keys and the quotas of their owners."""
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TextIO
 
 from pydantic import ValidationError
@@ -10,6 +11,10 @@ from sqlalchemy.orm import Session
 
 from core.access.keys import create_key, revoke_key, valid_keys_made_by
 from core.audit.recording import operator_scope
+from core.backup.making import back_up
+from core.backup.manifest import BackupError, read_manifest, verify
+from core.backup.restoring import restore
+from core.blobs import blob_store
 from core.db import migrate, session_scope
 from core.errors import InvalidRequest, NotFound, PlatformError
 from core.live import announce_ended_access
@@ -33,6 +38,25 @@ def main(arguments: list[str] | None = None) -> int:
 def _migrate(_: argparse.Namespace) -> None:
     migrate(get_settings().database_url)
     _print("The database has the newest schema.")
+
+
+def _back_up(options: argparse.Namespace) -> None:
+    if options.check:
+        verify(options.folder, read_manifest(options.folder), _print)
+        return
+    settings = get_settings()
+    made = back_up(settings.database_url, blob_store(settings), options.folder, _print)
+    _print(f"{made.rows} rows of {len(made.tables)} tables and {len(made.blobs)} blobs are backed up.")
+    if made.faults:
+        raise BackupError(" ".join(f"{fault}." for fault in made.faults))
+
+
+def _restore(options: argparse.Namespace) -> None:
+    settings = get_settings()
+    made, paused = restore(options.folder, settings.database_url, blob_store(settings), _print)
+    _print(
+        f"{made.rows} rows of {len(made.tables)} tables and {len(made.blobs)} blobs are restored. {paused} jobs are paused."
+    )
 
 
 def _create_key(options: argparse.Namespace) -> None:
@@ -122,6 +146,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m core", description=__doc__)
     commands = parser.add_subparsers(required=True)
     commands.add_parser("migrate", help="bring the database to the newest schema").set_defaults(run=_migrate)
+    backup = commands.add_parser("backup", help="write the database and the blobs to a folder")
+    backup.add_argument("folder", type=Path, help="an empty folder, or one with an earlier backup")
+    backup.add_argument("--check", action="store_true", help="only verify the backup in the folder")
+    backup.set_defaults(run=_back_up)
+    restored = commands.add_parser("restore", help="restore a backup into an empty database and an empty blob store")
+    restored.add_argument("folder", type=Path, help="the folder of the backup")
+    restored.set_defaults(run=_restore)
     keys = commands.add_parser("keys", help="API keys").add_subparsers(required=True)
     create = keys.add_parser("create", help="create a key and print it on standard output")
     create.add_argument("name", help="name of its owner, for people")

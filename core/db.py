@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from alembic.config import Config  # at run time only a migration imports Alembic, which takes 13 MiB
 
 LONGEST_MESSAGE = 2000
+UNFINISHED_RESTORE = "unfinished_restore"
+"""The table that marks a database while a backup is restored into it."""
 _MIGRATIONS = Path(__file__).parent.parent / "migrations"
 _REVISION = re.compile(r'^(down_)?revision = "(\w+)"$', re.MULTILINE)
 _LARGEST = 2**63 - 1
@@ -81,12 +83,29 @@ def after_commit(session: Session, call: Callable[[], object]) -> None:
 def migrate(database_url: str) -> None:
     """Bring the database to the newest schema. Concurrent calls are serialised by a lock in the database.
 
-    Raises SettingsError for a database that cannot store every text.
+    Raises SettingsError for a database that cannot store every text, and for one whose restore was not finished.
     """
+    _check_encoding(database_url)
+    with engine_for(database_url).connect() as connection:
+        if inspect(connection).has_table(UNFINISHED_RESTORE):
+            raise SettingsError(
+                "The database holds a restore that was not finished. Create a new database, empty the blob store, and run "
+                "`proximal restore` again."
+            )
+    upgrade(database_url, "head")
+
+
+def upgrade(database_url: str, revision: str) -> None:
+    """Bring the database to the schema of a revision. Raises SettingsError for a database that cannot store every text."""
     from alembic import command
 
     _check_encoding(database_url)
-    command.upgrade(alembic_config(database_url), "head")
+    command.upgrade(alembic_config(database_url), revision)
+
+
+def knows_revision(revision: str) -> bool:
+    """Whether the code has the migration."""
+    return ("", revision) in _revisions()
 
 
 def _check_encoding(database_url: str) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from proximal.commands import local
+from proximal.commands import backups, local
 from proximal.commands.findings import findings
 from proximal.commands.group import LazyGroup, with_output_options
 from proximal.commands.usage import usage
@@ -61,6 +61,8 @@ app.command()(local.demo)
 app.command()(with_output_options(findings))
 app.command()(with_output_options(usage))
 app.command()(with_output_options(local.doctor))
+app.command()(with_output_options(backups.backup))
+app.command()(with_output_options(backups.restore))
 
 
 @dataclass

@@ -12,14 +12,16 @@ from sqlalchemy.orm import Session
 
 from core.access import users
 from core.access.policy import Action, Scope, refusal, roles_for
-from core.db import storable_message
 from core.errors import NotAllowed, NotFound, NotOperator, NotSignedIn, QuotaExceeded
 from core.models import UNAUDITED, ApiKey, BrowserSession, Membership, Project, Role, SignInCode, User, WorkerToken
 from core.models.base import new_id
+from data.parse import storable
 
 PREFIX = "prx_"
 MOST_KEYS = 100
 """Most valid keys of a project, and most of those that are over in a list."""
+_LONGEST_AGENT = 500
+"""Most characters of a browser's name that are kept."""
 _LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
@@ -185,6 +187,18 @@ def principal_of(session: Session, key_id: str) -> Principal:
     return _principal(session, session.get_one(ApiKey, key_id))
 
 
+def is_operator(session: Session, plaintext: str) -> bool:
+    """Whether the text is a valid operator's key without a limit that leaves out `manage`. Nothing is written, not even its use."""
+    member = (Membership.user_id == ApiKey.user_id) & (Membership.project_id == ApiKey.owner_id)
+    query = select(ApiKey).outerjoin(Membership, member).where(ApiKey.sha256 == _sha256(plaintext), ApiKey.operator)
+    # A key without a user is of an earlier release, and gets one when it is used for the first time.
+    query = query.where(ApiKey.revoked_at.is_(None), or_(ApiKey.user_id.is_(None), Membership.user_id.is_not(None)))
+    key = session.scalars(query).one_or_none()
+    if key is None or has_expired(key):
+        return False
+    return key.scopes is None or Scope.MANAGE in map(Scope, key.scopes)
+
+
 def _principal(session: Session, key: ApiKey, browser: BrowserSession | None = None) -> Principal:
     """The principal of a valid key. Raises NotSignedIn for an expired key, and for a user who is no member any more."""
     if key.expires_at is not None and has_expired(key):
@@ -242,13 +256,14 @@ def open_session(
     now = datetime.now(UTC)
     session.execute(delete(BrowserSession).where(BrowserSession.expires_at < now))
     token, expires_at = secrets.token_urlsafe(32), now + lifetime
-    known = {
-        name: None if value is None else storable_message(value)
-        for name, value in (("address", address), ("user_agent", user_agent))
-    }
+    known = {"address": _short(address), "user_agent": _short(user_agent)}
     session.add(BrowserSession(sha256=_sha256(token), key_id=key_id, expires_at=expires_at, **known))
     session.flush()
     return token, expires_at
+
+
+def _short(text: str | None) -> str | None:
+    return None if text is None else str(storable(text[:_LONGEST_AGENT]))
 
 
 def sessions_of(session: Session, owner_id: str, user_id: str) -> Sequence[tuple[BrowserSession, ApiKey]]:

@@ -249,6 +249,10 @@ class Settings(KubernetesSettings, SlurmSettings, BaseSettings):
     """Most jobs of one event stream (`GET /v1/stream`). Each message contains a cursor for every job, about 30 bytes."""
     streams_per_owner: Annotated[int, Field(ge=1)] = 100
     """Most event streams that the API keys and browser sessions of one owner may have open in one API process. An open stream takes about 100 KiB. Increase it if many people work for one owner."""
+    metrics_token: SecretStr | None = None
+    """Token with which a Prometheus server reads `GET /metrics`, as `Authorization: Bearer …`. Left out: an operator's key is needed. Use a long random text, such as that of `openssl rand -hex 24`. It opens nothing else."""
+    metrics_jobs: Annotated[int, Field(ge=0, le=10_000)] = 50
+    """Most running jobs whose figures `GET /metrics` has: those that started last. Each has about ten series, which end with the job. `0`: none. Decrease it to store fewer series."""
     dashboard_dir: Path = _BUILT_IN if _BUILT_IN.is_dir() else _ROOT / "frontend" / "dist"
     """Folder of the built dashboard."""
 
@@ -273,6 +277,7 @@ class Settings(KubernetesSettings, SlurmSettings, BaseSettings):
         "blob_access_key_id",
         "blob_secret_access_key",
         "blob_session_token",
+        "metrics_token",
         mode="before",
     )
     @classmethod

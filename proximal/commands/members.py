@@ -13,7 +13,7 @@ UserId = Annotated[str, typer.Argument(help="The member's id, usr_…", show_def
 
 
 class Role(StrEnum):
-    """What a member may do."""
+    """The roles of a project."""
 
     VIEWER = "viewer"
     ANNOTATOR = "annotator"
@@ -40,7 +40,7 @@ def list_(context: typer.Context) -> None:
 def add(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="The person's name, or the purpose of a program.", show_default=False)],
-    role: Annotated[Role, typer.Option(help="What the member may do.")] = Role.MEMBER,
+    role: Annotated[Role, typer.Option(help="Decides what the member may do.")] = Role.MEMBER,
     service: Annotated[bool, typer.Option("--service", help="It is a program, not a person.")] = False,
 ) -> None:
     """Add a person or a program to your project, and print its first API key once. Needs an admin."""

@@ -17,7 +17,7 @@ _STEPS = 20
 """Lines of progress."""
 
 
-def _settings(options: Options) -> Settings:
+def platform_settings(options: Options) -> Settings:
     """The settings of the platform, from now on those of this process: a recorded damage is announced through Redis."""
     given, folder = LocalSettings(), options.folder
     os.environ["DATABASE_URL"] = given.database_url or postgres(folder).url
@@ -29,7 +29,7 @@ def _settings(options: Options) -> Settings:
 
 def check_blobs(options: Options, note: Callable[[str], None]) -> Iterator[tuple[str, bool, str]]:
     """The name, the result and a description of each check: one for each damaged file, then one for all."""
-    blobs, url = blob_store(_settings(options)), get_settings().database_url
+    blobs, url = blob_store(platform_settings(options)), get_settings().database_url
     shown = -1
 
     def progress(done: int, total: int) -> None:

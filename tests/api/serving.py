@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from api.app import create_app
 from api.dashboard import Dashboard
 from api.live.hub import Hub
+from api.monitoring import Monitor
 from api.server import Server
 from core.settings import Settings
 from core.uploads.checksums import RunningDigests
@@ -23,6 +24,7 @@ def application(settings: Settings) -> FastAPI:
     app.state.settings = settings
     app.state.hub = Hub(settings)
     app.state.digests = RunningDigests()
+    app.state.monitor = Monitor()
     app.router.default = Dashboard(settings.dashboard_dir)
     return app
 

@@ -118,7 +118,7 @@ def rotated(client: TestClient, key_id: str, **body: Any) -> dict[str, Any]:
     return found
 
 
-def test_both_keys_of_a_rotation_are_valid_until_the_overlap_ends(client: TestClient, session: Session) -> None:
+def test_both_keys_of_a_rotation_are_valid_in_the_overlap(client: TestClient, session: Session) -> None:
     old = client.post("/v1/keys", json={"name": "script", "scopes": ["read", "submit"]}).json()
     new = rotated(client, old["id"], overlap_seconds=600)
     assert (new["name"], new["scopes"], new["expires_at"]) == ("script", ["read", "submit"], None)

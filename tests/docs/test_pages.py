@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core.backup.manifest import BackupError
 from core.errors import LeaseLost, PlatformError, SettingsError
 from tests.api.compatibility import committed
 
@@ -68,8 +69,8 @@ def test_every_path_in_the_rest_tour_exists() -> None:
 
 def test_the_rest_tour_lists_every_error_code() -> None:
     text = (ROOT / "docs" / "how-to" / "use-the-rest-api.md").read_text()
-    # Seen at start-up only, by workers only, and the base of others.
-    hidden = {SettingsError.code, LeaseLost.code, "conflict"}
+    # Seen at start-up only, by workers only, by two commands only, and the base of others.
+    hidden = {SettingsError.code, LeaseLost.code, BackupError.code, "conflict"}
     codes = {kind.code for kind in _kinds(PlatformError)} - hidden
     assert [code for code in sorted(codes) if f"`{code}`" not in text] == []
 
