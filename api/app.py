@@ -19,6 +19,7 @@ from api import (
     workers,
 )
 from api.annotation import routes as annotation
+from api.audit import routes as audit
 from api.authorization import check_table
 from api.compression import Compression
 from api.dashboard import Dashboard
@@ -82,6 +83,7 @@ ROUTERS = (
     keys.router,
     members.router,
     webhooks.router,
+    audit.router,
     view_settings.router,
     workers.router,
 )

@@ -58,10 +58,25 @@ _OPERATIONS: Mapping[Action, str] = {
         change_project add_member set_member_role remove_member create_member_key
         create_webhook change_webhook delete_webhook rotate_webhook_secret test_webhook replay_webhook_delivery
     """,
+    Action.AUDIT: "list_audit_rows export_audit_log verify_audit_log",
     Action.OPERATE: "cordon_worker drain_worker uncordon_worker create_worker_token",
 }
 ACTIONS: Mapping[str, Action] = {name: action for action, names in _OPERATIONS.items() for name in names.split()}
 """The action of each operation that needs a caller, by the operation's id."""
+AUDITED_READS = frozenset(
+    [
+        "download_checkpoint",
+        "download_checkpoint_file",
+        "list_dataset_rows",
+        "export_dataset",
+        "compare_datasets",
+        "list_keys",
+        "list_audit_rows",
+        "export_audit_log",
+        "verify_audit_log",
+    ]
+)
+"""Operations that change nothing, and have a row in the audit log nevertheless."""
 PUBLIC = frozenset({"sign_in", "join_worker", "is_alive", "is_ready"})
 """Operations that need no caller. `sign_in` and `join_worker` have credentials of their own."""
 
@@ -95,6 +110,7 @@ def check_table(routes: Iterable[object], caller: Callable[..., Principal]) -> N
     listed = [name for text in _OPERATIONS.values() for name in text.split()] + sorted(PUBLIC)
     wrong = {route.name for route in shown}.symmetric_difference(listed)
     wrong |= {name for name in listed if listed.count(name) > 1}
+    wrong |= AUDITED_READS - {*listed}
     wrong |= {route.name for route in shown if _needs(route.dependant, caller) is (route.name in PUBLIC)}
     if wrong:
         raise ValueError(

@@ -5,13 +5,14 @@ from functools import lru_cache
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Query, Request, Response
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy import select
 from sqlalchemy.exc import InvalidRequestError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
+from api.acts import act_of, client_address, keeps_record, note_refusal, of_caller
 from api.authorization import authorize
 from api.response_headers import add_header
 from core.access import keys
@@ -19,10 +20,11 @@ from core.access.keys import Principal
 from core.access.rate_limits import rate_limiter, request_limit
 from core.access.tries import Tries
 from core.access.users import act_as
+from core.audit.recording import record
 from core.blobs import BlobStore, blob_store
 from core.datasets import versions
 from core.db import request_scope
-from core.errors import CrossOrigin, InvalidRequest, NotFound, NotSignedIn, RateLimited
+from core.errors import CrossOrigin, InvalidRequest, NotAllowed, NotFound, NotOperator, NotSignedIn, RateLimited
 from core.jobs.submission.submit import Queueing
 from core.models import Checkpoint, Dataset, Job, Upload
 from core.paging import Order
@@ -45,11 +47,14 @@ def _settings(request: Request) -> Settings:
 SettingsDep = Annotated[Settings, Depends(_settings)]
 
 
-def _session(request: Request, settings: SettingsDep) -> Iterator[Session]:
+def _session(request: Request, settings: SettingsDep, response: Response) -> Iterator[Session]:
     """The request's transaction. With `scope="function"` below it is committed before the response is sent, so that a
-    failed commit is an error response. Objects that it makes belong to the caller, if there is one."""
+    failed commit is an error response. Objects that it makes belong to the caller, if there is one. The audit log gets its
+    changes in the same transaction."""
     with request_scope(settings) as session:
         act_as(session, lambda: getattr(request.state, "user_id", None))
+        if keeps_record(request):
+            record(session, lambda: act_of(request, response.status_code))
         yield session
 
 
@@ -73,11 +78,6 @@ def _tries(redis_url: str, per_address: int, per_key: int) -> Tries:
     return Tries(rate_limiter(redis_url), per_address, per_key)
 
 
-def client_address(request: Request) -> str:
-    """The client's address: that of the connection, or that which a trusted proxy reports."""
-    return request.client.host if request.client else ""
-
-
 def caller(
     request: Request,
     settings: SettingsDep,
@@ -90,7 +90,12 @@ def caller(
     """
     principal = _authenticated(request, settings, bearer.credentials if bearer else None, cookie)
     _count(request, settings, principal)
-    authorize(request, settings, principal)
+    of_caller(request, principal)
+    try:
+        authorize(request, settings, principal)
+    except (NotAllowed, NotOperator) as error:
+        note_refusal(request, settings, error)
+        raise
     request.state.user_id = principal.user_id
     return principal
 

@@ -6,7 +6,8 @@ from typing import Literal, Self
 from fastapi import APIRouter, Request, Response
 from pydantic import ConfigDict, model_validator
 
-from api.deps import COOKIE, PrincipalDep, SessionDep, SettingsDep, client_address, refuse_other_sites, tries_of
+from api.acts import client_address, of_caller
+from api.deps import COOKIE, PrincipalDep, SessionDep, SettingsDep, refuse_other_sites, tries_of
 from api.problems import BadRequest, documented
 from api.schema import ListOf, Schema, Timestamp
 from core.access import keys
@@ -125,6 +126,7 @@ def sign_in(body: SignIn, request: Request, response: Response, session: Session
     assert credential is not None
     with tries_of(settings).trying(client_address(request), credential):
         principal = redeem(session, credential)
+    of_caller(request, principal)
     lifetime = timedelta(hours=settings.session_hours)
     token, expires_at = keys.open_session(
         session,

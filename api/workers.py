@@ -8,19 +8,19 @@ from fastapi import APIRouter, Request
 from pydantic import ConfigDict, Field
 from sqlalchemy import select
 
+from api.acts import client_address, of_caller
 from api.deps import (
     BearerDep,
     BlobsDep,
     PrincipalDep,
     SessionDep,
     SettingsDep,
-    client_address,
     tries_of,
 )
 from api.problems import BadRequest, documented
 from api.schema import ListOf, Schema, Timestamp
 from core import models
-from core.access import worker_tokens
+from core.access import keys, worker_tokens
 from core.access.keys import Principal
 from core.broker import job_queue, wake_worker
 from core.db import after_commit
@@ -237,7 +237,8 @@ def join_worker(
             f"The platform has version {ours}, and this machine {body.version}. Install {ours} on it.", version=ours
         )
     with tries_of(settings).trying(client_address(request), token):
-        worker_tokens.redeem_token(session, token)
+        key_id = worker_tokens.redeem_token(session, token)
+    of_caller(request, keys.principal_of(session, key_id))
     return JoinedWorker(environment=environment_of_a_new_worker(settings), storage_probe=expected_probe(blobs))
 
 

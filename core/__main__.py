@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.access.keys import create_key, revoke_key, valid_keys_made_by
+from core.audit.recording import operator_scope
 from core.backup.making import back_up
 from core.backup.manifest import BackupError, read_manifest, verify
 from core.backup.restoring import restore
@@ -59,7 +60,7 @@ def _restore(options: argparse.Namespace) -> None:
 
 
 def _create_key(options: argparse.Namespace) -> None:
-    with session_scope() as session:
+    with operator_scope("keys create") as session:
         key, plaintext = create_key(session, options.name, operator=options.operator)
     _print(f"{key.id} {key.name}: copy the key now, it is not shown again.", sys.stderr)
     _print(plaintext)
@@ -73,7 +74,7 @@ def _list_keys(_: argparse.Namespace) -> None:
 
 
 def _revoke_key(options: argparse.Namespace) -> None:
-    with session_scope() as session:
+    with operator_scope("keys revoke") as session:
         made = valid_keys_made_by(session, options.id)
         for key_id in (options.id, *(key.id for key in made if options.and_made)):
             revoke_key(session, key_id)
@@ -102,7 +103,7 @@ def _show_owner(options: argparse.Namespace) -> None:
 
 
 def _set_quotas(options: argparse.Namespace) -> None:
-    with session_scope() as session:
+    with operator_scope("owners set") as session:
         owner = _owner(session, options.id)
         quotas = dict(owner.quotas)
         for name, value in options.quotas:

@@ -26,6 +26,7 @@ GROUPS = {
     "sweeps": "Jobs that differ in a few fields of the spec.",
     "groups": "Jobs that are compared and cancelled together.",
     "webhooks": "Addresses that receive events of the project.",
+    "audit": "The audit log: who changed or read what. For admins of the project.",
     "workers": "The workers that run jobs.",
     "keys": "API keys: make, replace and revoke them.",
     "members": "The members of the project, and their roles.",

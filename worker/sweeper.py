@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from core import idempotency, tasks
+from core.audit.retention import projects_with_old_rows, remove_old_rows
 from core.blobs import BlobStore, blob_store
 from core.broker import DATA_QUEUE, IMPORT_QUEUE, INTERACTIVE_QUEUE, waiting_wakeups, wake_worker
 from core.datasets import retention
@@ -133,7 +134,8 @@ def sweep_data(settings: Settings) -> SweepResult:
 
 
 class HourlySweep:
-    """Removes blobs without a row, old checkpoints, the exact steps of old metrics and old deliveries of webhooks, once an hour.
+    """Removes blobs without a row, old checkpoints, the exact steps of old metrics, old deliveries of webhooks and old rows of the audit log,
+    once an hour.
 
     A blob is removed if it was an orphan an hour before as well.
     """
@@ -147,6 +149,7 @@ class HourlySweep:
             sweep_old_checkpoints(settings)
             sweep_old_metrics(settings)
             sweep_old_deliveries(settings)
+            sweep_audit_log(settings)
             self._suspects = remove_orphans(blob_store(settings), self._suspects)
             self._next = time.monotonic() + _HOUR
 
@@ -203,6 +206,20 @@ def sweep_old_deliveries(settings: Settings) -> None:
     while deleted:
         with session_scope() as session:
             deleted = delete_old(session, settings.webhook_days) > 0
+
+
+def sweep_audit_log(settings: Settings) -> None:
+    """Remove the old rows of each project's audit log, in transactions of some thousand rows."""
+    if settings.audit_days is None:
+        return
+    with session_scope() as session:
+        project_ids = projects_with_old_rows(session, settings.audit_days)
+    for project_id in project_ids:
+        count = 1
+        while count:
+            with session_scope() as session:
+                count = remove_old_rows(session, project_id, settings.audit_days)
+    _log_ids(audit_rows_removed_of=list(project_ids))
 
 
 def _log_ids(**ids: list[str]) -> None:

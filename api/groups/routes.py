@@ -3,15 +3,17 @@
 from collections import Counter
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from api.acts import act_of
 from api.deps import After, Force, Limit, OrderBy, PrincipalDep, QueueingDep, SessionDep, SettingsDep
 from api.groups.schemas import Group, GroupJob, GroupList, GroupRequest, GroupSummary, PlannedJob, SweepPlan
 from api.idempotency import IDEMPOTENT
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
+from core.audit.recording import record
 from core.broker import wake_worker
 from core.db import after_commit, session_scope
 from core.errors import (
@@ -109,11 +111,14 @@ def get_group(
 
 
 @router.post("/groups/{group_id}/cancel", responses=documented(NotSignedIn, CrossOrigin, NotFound, InvalidRequest))
-def cancel_group(group_id: str, principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Group:
+def cancel_group(
+    group_id: str, request: Request, principal: PrincipalDep, session: SessionDep, settings: SettingsDep
+) -> Group:
     """Cancel every job of the group that has not ended, each in a transaction of its own. A second request changes nothing."""
     group = groups.group_of(session, principal.owner_id, group_id)
     for job_id in groups.open_jobs(session, group.id):
         with session_scope(settings.database_url) as one:
+            record(one, lambda: act_of(request))
             groups.cancel_member(one, job_id, key_of(principal))
     session.expire_all()
     return _view(session, group, group.metric)

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from core.access import users
 from core.access.policy import Action, Scope, refusal, roles_for
 from core.errors import NotAllowed, NotFound, NotOperator, NotSignedIn, QuotaExceeded
-from core.models import ApiKey, BrowserSession, Membership, Project, Role, SignInCode, User, WorkerToken
+from core.models import UNAUDITED, ApiKey, BrowserSession, Membership, Project, Role, SignInCode, User, WorkerToken
 from core.models.base import new_id
 from data.parse import storable
 
@@ -182,6 +182,11 @@ def authenticate(session: Session, plaintext: str) -> Principal:
     return principal
 
 
+def principal_of(session: Session, key_id: str) -> Principal:
+    """The principal of a valid key. Raises NotSignedIn for an expired key, and for a user who is no member any more."""
+    return _principal(session, session.get_one(ApiKey, key_id))
+
+
 def is_operator(session: Session, plaintext: str) -> bool:
     """Whether the text is a valid operator's key without a limit that leaves out `manage`. Nothing is written, not even its use."""
     member = (Membership.user_id == ApiKey.user_id) & (Membership.project_id == ApiKey.owner_id)
@@ -308,7 +313,8 @@ def _note_use(session: Session, key: ApiKey) -> None:
     """Store the time of use, at most once a minute, so that few reads cause a write."""
     now = datetime.now(UTC)
     if key.last_used_at is None or now - key.last_used_at > _LAST_USED_INTERVAL:
-        session.execute(update(ApiKey).where(ApiKey.id == key.id).values(last_used_at=now))
+        used = update(ApiKey).where(ApiKey.id == key.id).values(last_used_at=now)
+        session.execute(used, execution_options=UNAUDITED)
 
 
 def _sha256(text: str) -> str:

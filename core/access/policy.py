@@ -35,6 +35,7 @@ class Action(StrEnum):
     READ_WEBHOOKS = "read_webhooks"
     KEYS = "keys"
     MANAGE = "manage"
+    AUDIT = "audit"
     OPERATE = "operate"
 
 
@@ -82,6 +83,7 @@ RULES: Mapping[Action, Rule] = {
     Action.MANAGE: _rule(
         "Add, change and remove members and webhooks, and rename the project.", frozenset({ADMIN}), Scope.MANAGE
     ),
+    Action.AUDIT: _rule("Read, export and verify the audit log.", frozenset({ADMIN}), Scope.MANAGE),
     Action.OPERATE: Rule(
         "Cordon and drain workers, and let workers join.",
         EVERYONE,

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from core.annotation import reservations, rounds, shuffle
 from core.errors import InvalidRequest
-from core.models import Annotation, AnnotationItem, AnnotationRound
+from core.models import UNAUDITED, Annotation, AnnotationItem, AnnotationRound
 from core.models.annotation import AnnotationStatus, RoundStatus
 from data.parse import bad_text
 
@@ -102,7 +102,7 @@ def _renewed_assignments(
     of_theirs = _by_annotator(round_, annotator) & (Annotation.status == AnnotationStatus.OPEN)
     on = or_(reservations.held(), Annotation.item_id.in_(lapsed or ()))
     renew = update(Annotation).where(of_theirs, on).values(reserved_until=reservations.reservation(round_))
-    session.execute(renew, execution_options={"synchronize_session": False})
+    session.execute(renew, execution_options={"synchronize_session": False, **UNAUDITED})
     query = select(Annotation, AnnotationItem).join(AnnotationItem, AnnotationItem.id == Annotation.item_id)
     query = query.where(of_theirs, reservations.held()).order_by(Annotation.handed_at, Annotation.item_id).limit(limit)
     return list(session.execute(query.execution_options(populate_existing=True)))

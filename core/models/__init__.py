@@ -14,6 +14,7 @@ from core.models.access import (
     WorkerToken,
 )
 from core.models.annotation import Annotation, AnnotationItem, AnnotationPin, AnnotationRound
+from core.models.audit import UNAUDITED, AuditChain, AuditRow
 from core.models.base import Base
 from core.models.commands import JobCommand
 from core.models.datasets import Dataset, DatasetContent, DatasetPrompt, DatasetReport, DatasetRow, DatasetVersion
@@ -40,11 +41,14 @@ from core.models.webhooks import DeliveryStatus, Webhook, WebhookDelivery, Webho
 from core.models.workers import Worker, WorkerCordon
 
 __all__ = [
+    "UNAUDITED",
     "Annotation",
     "AnnotationItem",
     "AnnotationPin",
     "AnnotationRound",
     "ApiKey",
+    "AuditChain",
+    "AuditRow",
     "Base",
     "BrowserSession",
     "Checkpoint",

@@ -200,6 +200,8 @@ class Settings(KubernetesSettings, SlurmSettings, BaseSettings):
     """Days after the end of a job for which its intermediate checkpoints are kept. Left out: until the job is deleted. The results of stages and the best checkpoints always stay, and so does the newest checkpoint of a stage that did not finish. Set it to save disk space: a job cannot be extended, or branched from a step, without the checkpoint."""
     metric_days: Annotated[float, Field(gt=0)] | None = None
     """Days after the end of a job for which the metrics of each of its steps are kept. Left out: until the job is deleted. Afterwards charts and exports have the last, smallest and largest value and the mean of every 4 steps, and the events of the steps are deleted. One critic card in 4 steps stays. An event and the page of the run say so. Results, findings, completions and the newest steps stay. Set it to save about four fifths of the space that metrics take. PostgreSQL uses the space for later rows."""
+    audit_days: Annotated[float, Field(gt=0)] | None = None
+    """Days for which the rows of the audit log are kept. Left out: for ever. The sweeper removes older ones from the front of each project's chain, and the rest can still be verified. Export them before, if you must keep them for longer."""
     run_folder_days: Annotated[float, Field(gt=0)] | None = 30
     """Days after the end of a failed job for which a worker keeps its run folder, with the trainer's console output and events. The database has both as well. Empty: until the job is deleted. The folders of other jobs are removed when they end."""
 
@@ -275,6 +277,7 @@ class Settings(KubernetesSettings, SlurmSettings, BaseSettings):
         "processes",
         "checkpoint_days",
         "metric_days",
+        "audit_days",
         "run_folder_days",
         "max_running_jobs",
         "max_owner_gpus",

@@ -1,6 +1,7 @@
 """The API key of a local platform, written to its database."""
 
 from core.access.keys import authenticate, create_key
+from core.audit.recording import operator_scope
 from core.db import engine_for, session_scope
 from core.errors import NotSignedIn
 from proximal.data_folder import DataFolder
@@ -10,7 +11,7 @@ def ensure(database_url: str, folder: DataFolder) -> str:
     """The key of the data folder. A new key is made if there is none, or if the database does not hold it."""
     kept = folder.key()
     if kept is None or not _is_known(database_url, kept):
-        with session_scope(database_url) as session:
+        with operator_scope("up", database_url) as session:
             kept = create_key(session, "local", operator=True)[1]
         folder.keep_key(kept)
     engine_for(database_url).dispose()

@@ -83,3 +83,8 @@ class AsyncClient(AsyncOperations, AsyncJobLogs):
         """Write a version's rows to `target`. Returns the number of rows with each property that the format cannot hold."""
         path, params = f"/v1/datasets/{escaped(dataset_id)}/export", given({"format": format, "version": version})
         return not_carried(await self._download(path, target, params=params))
+
+    async def export_audit_log(self, target: str | Path, format: str = "jsonl", **filters: Any) -> Path:
+        """Write the audit log to `target`, the oldest row first. `filters`: those of `list_audit_rows`. Returns its path."""
+        await self._download("/v1/audit/export", target, params=given({"format": format, **filters}))
+        return Path(target)

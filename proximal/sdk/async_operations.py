@@ -14,6 +14,8 @@ from proximal.sdk.types import (
     AnnotationResult,
     AnnotationRound,
     AnnotationUndo,
+    AuditRow,
+    AuditVerification,
     BrowserSession,
     Checkpoint,
     CreatedKey,
@@ -1712,6 +1714,38 @@ class AsyncOperations(AsyncConnection):
         found: WebhookDelivery = await self._json(
             "POST", f"/v1/webhooks/{escaped(webhook_id)}/deliveries/{escaped(delivery_id)}/replay"
         )
+        return found
+
+    def list_audit_rows(
+        self,
+        *,
+        order: Literal["asc", "desc"] | None = None,
+        actor: str | None = None,
+        action: str | None = None,
+        object: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> AsyncIterator[AuditRow]:
+        """List the audit log of the project. All filters must hold.
+
+        It has a row for each change, for each refused change, and for each read of a model, of a dataset's rows, of keys and of the log
+        itself. Only an admin may read it.
+
+        `GET /v1/audit`
+        """
+        return self._pages(
+            "/v1/audit",
+            params={"order": order, "actor": actor, "action": action, "object": object, "since": since, "until": until},
+        )
+
+    async def verify_audit_log(self) -> AuditVerification:
+        """Compare every row of the audit log with its hash, and name the first row that is changed or missing.
+
+        Each row's hash covers the row and the hash of the row before. Rows that their age has removed leave the hash of the last one.
+
+        `GET /v1/audit/verification`
+        """
+        found: AuditVerification = await self._json("GET", "/v1/audit/verification")
         return found
 
     async def list_view_settings(self) -> list[ViewSetting]:

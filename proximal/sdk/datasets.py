@@ -1,4 +1,4 @@
-"""Methods for datasets that OpenAPI cannot describe: samples of rows, and export to a file."""
+"""Methods that OpenAPI cannot describe: samples of a dataset's rows, and the exports of a dataset and of the audit log to a file."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +9,19 @@ from proximal.sdk.operations import Operations
 from proximal.sdk.types import DatasetRow
 
 
-class Datasets(Operations):
+class AuditLog(Operations):
+    """The export of the audit log."""
+
+    def export_audit_log(self, target: str | Path, format: str = "jsonl", **filters: Any) -> Path:
+        """Write the audit log to `target`, the oldest row first. The file appears once it is complete. Returns its path.
+
+        Formats: `jsonl`, `csv`. `filters`: those of `list_audit_rows`, without `order`.
+        """
+        self._download("/v1/audit/export", target, params=given({"format": format, **filters}))
+        return Path(target)
+
+
+class Datasets(AuditLog):
     """Samples and exports of datasets."""
 
     def sample_dataset_rows(self, dataset_id: str, sample: int, seed: int = 0, **filters: Any) -> list[DatasetRow]:

@@ -7,7 +7,17 @@ from typing import Any, Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 Action: TypeAlias = Literal[
-    "account", "read", "read_rounds", "annotate", "submit", "change", "read_webhooks", "keys", "manage", "operate"
+    "account",
+    "read",
+    "read_rounds",
+    "annotate",
+    "submit",
+    "change",
+    "read_webhooks",
+    "keys",
+    "manage",
+    "audit",
+    "operate",
 ]
 """The kind of a request."""
 
@@ -193,6 +203,113 @@ class ApplyFixes(TypedDict, closed=True):
     """Number of the version. Left out: the newest."""
     report: NotRequired[str | None]
     """The report with these findings, `rep_…`. Left out: the newest finished report on the version."""
+
+
+class AuditActor(TypedDict):
+    """Who acted, as it was then."""
+
+    user_id: str | None
+    """The member; null for a command that an operator ran on the host."""
+    name: str
+    """The member's name, or `operator on the host`."""
+    role: str | None
+    """The member's role; null for a command of the host."""
+    key_id: str | None
+    """The API key of the request, or the one behind its browser session."""
+    address: str | None
+    """The address that the request came from."""
+
+
+class AuditChange(TypedDict):
+    """A changed object, with only the columns that changed."""
+
+    kind: str
+    """Its kind, or the name of its table. `more`: `id` counts further changes that the row does not hold."""
+    id: str
+    """Its id. Several parts are joined by a slash."""
+    before: dict[str, Any] | None
+    """The columns before; null: it was made."""
+    after: dict[str, Any] | None
+    """The columns afterwards; null: it was deleted."""
+
+
+class AuditFault(TypedDict):
+    """The first row that is not as it was written."""
+
+    number: int
+    """Its number."""
+    reason: str
+    """The fault, as a sentence."""
+
+
+class AuditObject(TypedDict):
+    """The object that a request names or makes."""
+
+    kind: str
+    """Its kind, such as `job` or `dataset`."""
+    id: str | None
+    """Its id; null for one without an id."""
+
+
+class AuditRow(TypedDict):
+    """A change, a refused change, or a read that is recorded. It cannot be changed."""
+
+    object: Literal["audit.row"]
+    """Always `audit.row`."""
+    id: str
+    """`aud_` and its number."""
+    number: int
+    """Its place in the chain of the project, from 1, without gaps."""
+    at: str
+    """When it was written, by the clock of the database."""
+    action: str
+    """The operation id of the API, such as `create_job`, or a command of the host, such as `keys create`."""
+    actor: AuditActor
+    """Who acted."""
+    target: AuditObject
+    """The object that it is about."""
+    request_id: str | None
+    """The `X-Request-Id` of the response; null for a command of the host."""
+    status: int | None
+    """The status of the response. 403: the request was refused. Null for a command of the host."""
+    changes: list[AuditChange]
+    """The changed objects; empty for a read and for a refused request. A value of more than 8,000 characters is replaced by its size and its SHA-256."""
+    hash: str
+    """SHA-256 of the row and of the hash of the row before."""
+
+
+class AuditRowList(TypedDict):
+    """Rows of the audit log."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[AuditRow]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class AuditVerification(TypedDict):
+    """The result of a check of the whole log."""
+
+    object: Literal["audit.verification"]
+    """Always `audit.verification`."""
+    valid: bool
+    """Whether every row is as it was written, and none is missing."""
+    rows: int
+    """Rows that were checked, up to the faulty one."""
+    first: int | None
+    """Number of the oldest row that is kept; null without a row."""
+    last: int
+    """Number of the newest row; 0 before the first one."""
+    hash: str
+    """The hash of the newest row. Keep a copy elsewhere: it shows later that no row up to this one was changed."""
+    fault: AuditFault | None
+    """The first fault; null without one."""
 
 
 class BestOfGroup(TypedDict):

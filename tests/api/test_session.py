@@ -10,7 +10,7 @@ from sqlalchemy import select
 from starlette.types import Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from api.deps import client_address
+from api.acts import client_address
 from core.access import keys
 from core.db import session_scope
 from core.errors import SettingsError

@@ -57,6 +57,7 @@ def paths(client: Client, job_id: str, round_id: str) -> Iterator[str]:
         "/settings?tab=members",
         "/settings?tab=usage",
         "/settings?tab=webhooks",
+        "/settings?tab=audit",
         "/settings?tab=notifications",
     )
 

@@ -77,6 +77,7 @@ ADMINS = ["change_project", "add_member", "set_member_role", "remove_member", "c
 ADMINS += ["create_webhook", "change_webhook", "delete_webhook", "rotate_webhook_secret", "test_webhook"]
 ADMINS += ["replay_webhook_delivery"]
 WORKERS = ["list_webhooks", "get_webhook", "list_webhook_deliveries"]
+ADMINS += ["list_audit_rows", "export_audit_log", "verify_audit_log"]
 OPERATORS = ["cordon_worker", "drain_worker", "uncordon_worker", "create_worker_token"]
 MAKING = [
     "create_job",

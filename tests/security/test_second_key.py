@@ -166,7 +166,12 @@ def _objects(client: TestClient, session: Session, owner_id: str) -> dict[str, A
     note = client.put(f"/v1/jobs/{job['id']}/samples/ppo.120.0/note", json={"text": MARK}).json()
     validation = client.post("/v1/jobs/validate", json=spec | {"seed": 1}).json()
     assert item is not None
+    token = client.headers["Authorization"].removeprefix("Bearer ")
+    client.post("/v1/session", json={"token": token}, headers={"Origin": "http://testserver"}).raise_for_status()
+    client.cookies.clear()
+    browser = client.get("/v1/sessions").json()["data"][0]["id"]
     return {
+        "session_id": browser,
         "dataset_id": dataset["id"], "job_id": job["id"], "checkpoint_id": checkpoint.id, "path": "config.json",
         "round_id": round_.id, "item_id": item.id, "report_id": report.id, "task_id": report.task_id, "number": 1,
         "upload_id": upload["id"], "group_id": group["id"], "validation_id": validation["id"], "worker_id": "wrk_1",

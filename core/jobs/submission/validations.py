@@ -13,7 +13,7 @@ from core import tasks
 from core.errors import BlockedByValidation, NotFound, QuotaExceeded, TaskEnded
 from core.jobs.submission.submit import resolve
 from core.jobs.submission.validation_result import ValidationResult
-from core.models import DataTask, Validation
+from core.models import UNAUDITED, DataTask, Validation
 from core.models.base import new_id
 from core.models.tasks import TaskStatus
 from core.settings import Settings
@@ -139,4 +139,5 @@ def _delete_old(session: Session, owner_id: str) -> None:
     """Delete the owner's old validations without an unfinished task."""
     unfinished = select(DataTask.id).where(DataTask.id == Validation.task_id, DataTask.status.in_(tasks.UNFINISHED))
     old = Validation.requested_at < func.now() - func.make_interval(0, 0, 0, KEPT_DAYS)
-    session.execute(delete(Validation).where(Validation.owner_id == owner_id, old, ~unfinished.exists()))
+    gone = delete(Validation).where(Validation.owner_id == owner_id, old, ~unfinished.exists())
+    session.execute(gone, execution_options=UNAUDITED)

@@ -2162,6 +2162,73 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Audit Rows
+         * @description List the audit log of the project. All filters must hold.
+         *
+         *     It has a row for each change, for each refused change, and for each read of a model, of a dataset's rows, of keys and of the log
+         *     itself. Only an admin may read it.
+         */
+        get: operations["list_audit_rows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Audit Log
+         * @description Download the audit log as a file, the oldest row first. All filters must hold.
+         *
+         *     A line of `jsonl` holds exactly the columns that the row's hash covers.
+         */
+        get: operations["export_audit_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/audit/verification": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Verify Audit Log
+         * @description Compare every row of the audit log with its hash, and name the first row that is changed or missing.
+         *
+         *     Each row's hash covers the row and the hash of the row before. Rows that their age has removed leave the hash of the last one.
+         */
+        get: operations["verify_audit_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/view-settings": {
         parameters: {
             query?: never;
@@ -2379,7 +2446,7 @@ export interface components {
          * @description The kind of a request.
          * @enum {string}
          */
-        Action: "account" | "read" | "read_rounds" | "annotate" | "submit" | "change" | "read_webhooks" | "keys" | "manage" | "operate";
+        Action: "account" | "read" | "read_rounds" | "annotate" | "submit" | "change" | "read_webhooks" | "keys" | "manage" | "audit" | "operate";
         /**
          * Actor
          * @description The cause of a transition.
@@ -3330,6 +3397,231 @@ export interface components {
              * @description The report with these findings, `rep_…`. Left out: the newest finished report on the version.
              */
             report?: string | null;
+        };
+        /**
+         * AuditActor
+         * @description Who acted, as it was then.
+         */
+        AuditActor: {
+            /**
+             * User Id
+             * @description The member; null for a command that an operator ran on the host.
+             */
+            user_id: string | null;
+            /**
+             * Name
+             * @description The member's name, or `operator on the host`.
+             */
+            name: string;
+            /**
+             * Role
+             * @description The member's role; null for a command of the host.
+             */
+            role: string | null;
+            /**
+             * Key Id
+             * @description The API key of the request, or the one behind its browser session.
+             */
+            key_id: string | null;
+            /**
+             * Address
+             * @description The address that the request came from.
+             */
+            address: string | null;
+        };
+        /**
+         * AuditChange
+         * @description A changed object, with only the columns that changed.
+         */
+        AuditChange: {
+            /**
+             * Kind
+             * @description Its kind, or the name of its table. `more`: `id` counts further changes that the row does not hold.
+             */
+            kind: string;
+            /**
+             * Id
+             * @description Its id. Several parts are joined by a slash.
+             */
+            id: string;
+            /**
+             * Before
+             * @description The columns before; null: it was made.
+             */
+            before: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * After
+             * @description The columns afterwards; null: it was deleted.
+             */
+            after: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * AuditFault
+         * @description The first row that is not as it was written.
+         */
+        AuditFault: {
+            /**
+             * Number
+             * @description Its number.
+             */
+            number: number;
+            /**
+             * Reason
+             * @description The fault, as a sentence.
+             */
+            reason: string;
+        };
+        /**
+         * AuditObject
+         * @description The object that a request names or makes.
+         */
+        AuditObject: {
+            /**
+             * Kind
+             * @description Its kind, such as `job` or `dataset`.
+             */
+            kind: string;
+            /**
+             * Id
+             * @description Its id; null for one without an id.
+             */
+            id: string | null;
+        };
+        /**
+         * AuditRow
+         * @description A change, a refused change, or a read that is recorded. It cannot be changed.
+         */
+        AuditRow: {
+            /**
+             * Object
+             * @description Always `audit.row`.
+             * @default audit.row
+             * @constant
+             */
+            object: "audit.row";
+            /**
+             * Id
+             * @description `aud_` and its number.
+             */
+            id: string;
+            /**
+             * Number
+             * @description Its place in the chain of the project, from 1, without gaps.
+             */
+            number: number;
+            /**
+             * At
+             * Format: date-time
+             * @description When it was written, by the clock of the database.
+             */
+            at: string;
+            /**
+             * Action
+             * @description The operation id of the API, such as `create_job`, or a command of the host, such as `keys create`.
+             */
+            action: string;
+            /** @description Who acted. */
+            actor: components["schemas"]["AuditActor"];
+            /** @description The object that it is about. */
+            target: components["schemas"]["AuditObject"];
+            /**
+             * Request Id
+             * @description The `X-Request-Id` of the response; null for a command of the host.
+             */
+            request_id: string | null;
+            /**
+             * Status
+             * @description The status of the response. 403: the request was refused. Null for a command of the host.
+             */
+            status: number | null;
+            /**
+             * Changes
+             * @description The changed objects; empty for a read and for a refused request. A value of more than 8,000 characters is replaced by its size and its SHA-256.
+             */
+            changes: components["schemas"]["AuditChange"][];
+            /**
+             * Hash
+             * @description SHA-256 of the row and of the hash of the row before.
+             */
+            hash: string;
+        };
+        /**
+         * AuditRowList
+         * @description Rows of the audit log.
+         */
+        AuditRowList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["AuditRow"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
+         * AuditVerification
+         * @description The result of a check of the whole log.
+         */
+        AuditVerification: {
+            /**
+             * Object
+             * @description Always `audit.verification`.
+             * @default audit.verification
+             * @constant
+             */
+            object: "audit.verification";
+            /**
+             * Valid
+             * @description Whether every row is as it was written, and none is missing.
+             */
+            valid: boolean;
+            /**
+             * Rows
+             * @description Rows that were checked, up to the faulty one.
+             */
+            rows: number;
+            /**
+             * First
+             * @description Number of the oldest row that is kept; null without a row.
+             */
+            first: number | null;
+            /**
+             * Last
+             * @description Number of the newest row; 0 before the first one.
+             */
+            last: number;
+            /**
+             * Hash
+             * @description The hash of the newest row. Keep a copy elsewhere: it shows later that no row up to this one was changed.
+             */
+            hash: string;
+            /** @description The first fault; null without one. */
+            fault: components["schemas"]["AuditFault"] | null;
         };
         /**
          * BestOfGroup
@@ -17384,6 +17676,18 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The file. */
+        "octet-stream": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/octet-stream": string;
+            };
+        };
         /** @description `precondition_failed`: The resource has changed since it was read. */
         precondition_failed: {
             headers: {
@@ -21693,18 +21997,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/octet-stream": string;
-                };
-            };
+            200: components["responses"]["octet-stream"];
             /** @description The address of the file in the platform's bucket, valid for ten minutes. Send no key there. */
             307: {
                 headers: {
@@ -22473,6 +22766,115 @@ export interface operations {
             401: components["responses"]["not_signed_in"];
             403: components["responses"]["cross_origin-not_allowed"];
             404: components["responses"]["not_found"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    list_audit_rows: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only items after this one: the `last_id` of the previous page. */
+                after?: string | null;
+                /** @description `desc`: newest first; `asc`: oldest first. */
+                order?: "asc" | "desc";
+                /** @description Only rows of this user, `usr_…`, or of this key, `key_…`. */
+                actor?: string | null;
+                /** @description Only rows of this operation, such as `delete_dataset`. */
+                action?: string | null;
+                /** @description Only rows about the object with this id. */
+                object?: string | null;
+                /** @description Only rows that were written then or later. */
+                since?: string | null;
+                /** @description Only rows that were written before. */
+                until?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditRowList"];
+                };
+            };
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    export_audit_log: {
+        parameters: {
+            query?: {
+                /** @description `jsonl`: one object a line. `csv`: one row a line, with a head. */
+                format?: "jsonl" | "csv";
+                /** @description Only rows of this user, `usr_…`, or of this key, `key_…`. */
+                actor?: string | null;
+                /** @description Only rows of this operation, such as `delete_dataset`. */
+                action?: string | null;
+                /** @description Only rows about the object with this id. */
+                object?: string | null;
+                /** @description Only rows that were written then or later. */
+                since?: string | null;
+                /** @description Only rows that were written before. */
+                until?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["octet-stream"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    verify_audit_log: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditVerification"];
+                };
+            };
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];

@@ -15,11 +15,13 @@ const TABS = [
   { id: "members", label: "Members" },
   { id: "usage", label: "Usage and limits" },
   { id: "webhooks", label: "Webhooks" },
+  { id: "audit", label: "Audit" },
   { id: "notifications", label: "Notifications" },
 ] as const satisfies readonly Choice<string>[];
 
 type TabId = (typeof TABS)[number]["id"];
 
+const AuditTab = loadable(async () => (await import("@/features/settings/ui/audit-tab")).AuditTab);
 const WebhooksTab = loadable(async () => (await import("@/features/settings/ui/webhooks-tab")).WebhooksTab);
 
 const PANELS: Record<TabId, ComponentType> = {
@@ -27,6 +29,7 @@ const PANELS: Record<TabId, ComponentType> = {
   members: MembersTab,
   usage: UsageTab,
   webhooks: WebhooksTab,
+  audit: AuditTab,
   notifications: NotificationsTab,
 };
 
@@ -35,7 +38,7 @@ export function SettingsPage() {
   const { may } = usePermissions();
   const tabs = TABS.filter(({ id }) => {
     if (id === "keys" || id === "notifications") return true;
-    return may(id === "webhooks" ? "read_webhooks" : "read");
+    return may(id === "webhooks" ? "read_webhooks" : id === "audit" ? "audit" : "read");
   });
   const tab = tabs.find(({ id }) => id === params.get("tab"))?.id ?? "keys";
   const Panel = PANELS[tab];
