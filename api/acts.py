@@ -17,10 +17,11 @@ from core.errors import PlatformError
 from core.settings import Settings
 
 _READING = ("GET", "HEAD", "OPTIONS")
-_WITH_CREDENTIALS = frozenset(
+_ALWAYS = frozenset(
     {"sign_in", "sign_out", "end_session", "create_sign_in_code", "create_worker_token", "join_worker"}
+    | {"rotate_webhook_secret", "test_webhook", "replay_webhook_delivery"}
 )
-"""Operations that change only credentials, whose rows the log leaves out. They are recorded at each success."""
+"""Operations that change only credentials or deliveries, whose rows the log leaves out. They are recorded at each success."""
 _KINDS: Mapping[str, str] = {"user_id": "member", "name": "view_setting"}
 """The kinds of objects that path parameters name, where they are not the parameter without `_id`."""
 
@@ -59,7 +60,7 @@ def act_of(request: Request, status: int | None = None) -> Act | None:
         object_kind=kind,
         object_id=id_,
         status=status or route.status_code or 200,
-        always=route.name in AUDITED_READS | _WITH_CREDENTIALS,
+        always=route.name in AUDITED_READS | _ALWAYS,
     )
 
 

@@ -24,7 +24,8 @@ from prometheus_client.registry import Collector
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import Scope
 
-from api.deps import BearerDep, SettingsDep, client_address, tries_of
+from api.acts import client_address
+from api.deps import BearerDep, SettingsDep, tries_of
 from core.access import keys
 from core.db import request_scope
 from core.errors import NotSignedIn

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, Query, Response
 from sqlalchemy import select
@@ -23,6 +24,8 @@ from api.webhooks.schemas import (
     WebhookWithSecret,
 )
 from core import models
+from core.access.keys import Principal
+from core.access.policy import Action
 from core.errors import (
     CrossOrigin,
     InvalidRequest,
@@ -76,19 +79,20 @@ def list_webhooks(
     """List the webhooks of the project."""
     query = select(models.Webhook).filter_by(owner_id=principal.owner_id)
     found = page(session, query, models.Webhook, after, limit, order)
-    return WebhookList.from_items([_view(row) for row in found.items], found.has_more)
+    return WebhookList.from_items([_view(row, principal) for row in found.items], found.has_more)
 
 
 @router.get("/{webhook_id}", responses=ETAG | documented(NotSignedIn, NotFound, InvalidRequest))
-def get_webhook(webhook: WebhookDep, response: Response) -> Webhook:
+def get_webhook(webhook: WebhookDep, principal: PrincipalDep, response: Response) -> Webhook:
     """Return one webhook, with the reason if the platform disabled it."""
-    return _tagged(response, _view(webhook))
+    return _tagged(response, _view(webhook, principal))
 
 
 @router.patch("/{webhook_id}", responses=ETAG | documented(*_WRITES, NotFound, PreconditionFailed, WebhookRefused))
 def change_webhook(
     webhook: WebhookDep,
     body: ChangeWebhook,
+    principal: PrincipalDep,
     session: SessionDep,
     settings: SettingsDep,
     condition: IfMatch,
@@ -109,7 +113,7 @@ def change_webhook(
         checked_receiver(changes["url"], settings.webhook_networks)
     condition.check(session, webhook)
     webhooks.change(session, webhook, changes)
-    return _tagged(response, _view(webhook))
+    return _tagged(response, _view(webhook, principal))
 
 
 @router.delete(
@@ -166,8 +170,13 @@ def replay_webhook_delivery(webhook: WebhookDep, delivery_id: str, session: Sess
     return _deliveries(session, [delivery])[0]
 
 
-def _view(row: models.Webhook) -> Webhook:
-    return Webhook.model_validate(_fields(row, Webhook) | {"etag": etag_of(row)})
+def _view(row: models.Webhook, principal: Principal) -> Webhook:
+    """The webhook. Its path and query may hold a secret, as those of chats do, so that only an admin sees them."""
+    shown = _fields(row, Webhook) | {"etag": etag_of(row)}
+    if not principal.may(Action.MANAGE):
+        parts = urlsplit(row.url)
+        shown["url"] = f"{parts.scheme}://{parts.hostname}/…"
+    return Webhook.model_validate(shown)
 
 
 def _with_secret(row: models.Webhook) -> WebhookWithSecret:

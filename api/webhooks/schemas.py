@@ -62,7 +62,7 @@ class Webhook(Schema):
     id: str
     """Begins with `whk_`."""
     url: str
-    """The address that receives the events."""
+    """The address that receives the events. Its path is shown to admins only, because it may hold a secret."""
     description: str
     """For people."""
     event_types: list[EventType]

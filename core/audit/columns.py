@@ -22,6 +22,7 @@ KINDS: Mapping[str, str] = {
     "annotation_rounds": "round",
     "job_templates": "template",
     "uploads": "upload",
+    "webhooks": "webhook",
     "owners": "project",
     "users": "member",
     "api_keys": "key",
@@ -52,9 +53,11 @@ _BOOKKEEPING = frozenset(
         "job_telemetry",
         "audit_rows",
         "audit_chains",
+        "webhook_deliveries",
+        "webhook_tries",
     ]
 )
-"""Tables whose rows are the platform's own, or credentials with an id that is a hash."""
+"""Tables whose rows are the platform's own, with logs of their own, or credentials with an id that is a hash."""
 _NOT_KEPT = frozenset(
     {
         ("api_keys", "sha256"),

@@ -13,13 +13,16 @@ from core.blobs import BlobStore
 from core.db import UNFINISHED_RESTORE, engine_for, knows_revision, session_scope, upgrade
 from core.jobs.lifecycle.actors import Actor
 from core.jobs.lifecycle.state import change_status
-from core.models import BrowserSession, DataTask, Job, JobAttempt, Project, SignInCode, Worker, WorkerToken
+from core.models import BrowserSession, DataTask, Job, JobAttempt, Project, SignInCode, Webhook, Worker, WorkerToken
 from core.models.jobs import ACTIVE, JobStatus, Outcome
 from core.models.tasks import TaskStatus
 from core.scheduling.lines import repair_lines
 
 RESTORE = Actor("platform", name="restore")
 _AT_A_TIME = 500
+SILENCED = (
+    "It was restored from a backup. The other platform may still send, so enable it here once that one has stopped."
+)
 
 
 def restore(folder: Path, database_url: str, blobs: BlobStore, note: Note) -> tuple[Manifest, int]:
@@ -67,13 +70,14 @@ def _require_empty(database_url: str, blobs: BlobStore) -> None:
 
 
 def _settle(database_url: str, at: datetime) -> int:
-    """Pause every job that ran or waited, and remove what belonged to processes and browsers of the other host.
+    """Pause every job that ran or waited, disable the webhooks, and remove what belonged to processes and browsers of the other host.
 
     Returns the number of jobs. `at`: the time of the backup, until which their attempts count.
     """
     with session_scope(database_url) as session:
         for gone in (Worker, BrowserSession, SignInCode, WorkerToken):
             session.execute(delete(gone))
+        session.execute(update(Webhook).where(Webhook.enabled).values(enabled=False, disabled_reason=SILENCED))
         _end_attempts(session, at)
         requeued = {"status": TaskStatus.QUEUED.value, "worker_id": None, "lease_expires_at": None}
         session.execute(update(DataTask).where(DataTask.status == TaskStatus.RUNNING.value).values(**requeued))

@@ -173,5 +173,15 @@ def test_members_read_and_admins_manage(client: TestClient) -> None:
     problem(signed_in(client, join(client, "viewer")["key"]["text"]).get("/v1/webhooks"), 403, "not_allowed")
 
 
+def test_path_of_an_address_is_shown_to_admins_only(client: TestClient) -> None:
+    """The path of a chat's address is its password."""
+    made = make(client, url="http://127.0.0.1:9/services/T0/secret?token=s")
+    member = signed_in(client, join(client, "member")["key"]["text"])
+    assert member.get(f"/v1/webhooks/{made['id']}").json()["url"] == "http://127.0.0.1/…"
+    (listed,) = member.get("/v1/webhooks").json()["data"]
+    assert listed["url"] == "http://127.0.0.1/…"
+    assert client.get(f"/v1/webhooks/{made['id']}").json()["url"].endswith("/services/T0/secret?token=s")
+
+
 def test_every_event_type_is_offered(client: TestClient) -> None:
     assert make(client, event_types=list(EventType))["event_types"] == sorted(EventType)

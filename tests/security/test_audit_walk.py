@@ -1,14 +1,16 @@
 """Every changing operation of the API succeeds once, and leaves one row in the audit log with its own request id."""
 
+import json
 import re
 from collections.abc import Iterator
 from importlib.metadata import version
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from api.app import create_app
@@ -19,7 +21,7 @@ from core.jobs.checkpoints.checkpoints import CheckpointFile, record_checkpoint
 from core.jobs.lifecycle import attempts
 from core.jobs.queue.workers import report_worker
 from core.jobs.run.events import append_events
-from core.models import ApiKey, AuditRow, DatasetReport, Job
+from core.models import ApiKey, AuditRow, DatasetReport, DeliveryStatus, Job, WebhookDelivery
 from core.models.jobs import JobStatus
 from core.settings import Settings, get_settings
 from data.schema import DatasetKind
@@ -72,7 +74,9 @@ def operation_of(method: str, path: str) -> str:
 @pytest.fixture
 def walk(settings: Settings, session: Session) -> Iterator[Walker]:
     app = create_app()
-    app.state.settings = get_settings().model_copy(update={"requests_per_second": 0, "import_urls": "any"})
+    app.state.settings = get_settings().model_copy(
+        update={"requests_per_second": 0, "import_urls": "any", "webhook_networks": [ip_network("127.0.0.1")]}
+    )
     key, text = keys.create_key(session, "tester", operator=True)
     session.commit()
     with TestClient(app, headers={"Authorization": f"Bearer {text}"}) as client:
@@ -152,6 +156,22 @@ def _trained(walk: Walker) -> Job:
     return source
 
 
+def walk_webhooks(walk: Walker) -> None:
+    receiver = {"url": "http://127.0.0.1:9/hook", "event_types": ["job.failed"]}
+    made = walk("POST", "webhooks", json=receiver)
+    address = f"webhooks/{made['id']}"
+    walk("PATCH", address, json={"description": "d"})
+    walk("POST", f"{address}/rotate", json={"overlap_hours": 0})
+    sent = walk("POST", f"{address}/test")["id"]
+    walk.session.get_one(WebhookDelivery, sent).status = DeliveryStatus.FAILED
+    walk.session.get_one(WebhookDelivery, sent).finished_at = func.now()
+    walk.session.commit()
+    walk("POST", f"{address}/deliveries/{sent}/replay")
+    walk("DELETE", address)
+    stored = walk.session.scalars(select(AuditRow.changes).where(AuditRow.object_kind == "webhook")).all()
+    assert stored and made["secret"] not in json.dumps(stored)
+
+
 def walk_jobs(walk: Walker, source: Job) -> None:
     address = f"jobs/{source.id}"
     walk("POST", f"{address}/branch", json={"stage": "ppo", "step": 2})
@@ -205,6 +225,7 @@ def test_audit_walk(walk: Walker) -> None:
     walk_workers(walk)
     walk_datasets(walk)
     walk_uploads(walk)
+    walk_webhooks(walk)
     walk_jobs(walk, source)
     walk_rounds(walk, source)
     assert CHANGING - walk.rows.keys() == set(), "let each changing operation succeed once"

@@ -149,7 +149,7 @@ def test_row_behind_a_younger_one_stays(settings: Settings, session: Session, pr
     assert projects_with_old_rows(session, 30) == [project]
     assert remove_old_rows(session, project, 30) == 1
     assert remove_old_rows(session, project, 30) == 0
-    assert session.scalars(select(AuditRow.number)).all() == [2, 3]
+    assert session.scalars(select(AuditRow.number).order_by(AuditRow.number)).all() == [2, 3]
 
 
 def test_without_a_limit_no_row_goes(settings: Settings, session: Session, project: str) -> None:

@@ -12,13 +12,16 @@ import pytest
 from alembic import command
 from psycopg import sql
 from sqlalchemy import func, make_url, select, text
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session
 
 import core.__main__
+from core.audit.chain import verify
+from core.audit.recording import operator_scope
 from core.backup import blob_files, making, restoring, tables
 from core.backup.making import back_up
 from core.backup.manifest import BackupError, Manifest, read_manifest, sha256_of, write_manifest
-from core.backup.restoring import restore
+from core.backup.restoring import SILENCED, restore
 from core.blobs import BlobStore, blob_store
 from core.blobs.folder import LocalBlobs
 from core.db import UNFINISHED_RESTORE, alembic_config, at_head, engine_for, migrate, session_scope
@@ -32,7 +35,7 @@ from core.models import Checkpoint, Job, JobAttempt, JobEvent, Webhook, WebhookD
 from core.models.jobs import JobStatus
 from core.settings import Settings
 from core.uploads.parts import part_key
-from core.webhooks import outbox, webhooks
+from core.webhooks import deliveries, outbox, webhooks
 from core.webhooks.event_types import EventType
 from tests.core.factories import make_job, make_key, running
 from trainer.events import CheckpointSaved
@@ -437,3 +440,35 @@ def test_restored_deliveries_keep_their_order(
     with session_scope(host.url) as restored:
         outbox.send_test(restored, restored.get_one(Webhook, webhook.id))
         assert restored.scalars(select(func.max(WebhookDelivery.number))).one() == largest + 1
+
+
+def test_restored_webhooks_are_silent_until_enabled(
+    source: Job, session: Session, settings: Settings, blobs: BlobStore, tmp_path: Path, host: Host
+) -> None:
+    """The platform that was backed up may still run, and send the same events."""
+    events = [EventType.JOB_QUEUED, EventType.JOB_PAUSED]
+    webhook = webhooks.create(session, settings, source.owner_id, "https://93.184.215.14/", events)
+    outbox.record(session, source.owner_id, EventType.JOB_QUEUED, source.id, lambda: {"object": "job"})
+    session.commit()
+    back_up(settings.database_url, blobs, tmp_path / "backup", silent)
+    restore(tmp_path / "backup", host.url, host.blobs, silent)
+    with session_scope(host.url) as restored:
+        found = restored.get_one(Webhook, webhook.id)
+        assert (found.enabled, found.disabled_reason) == (False, SILENCED)
+        assert deliveries.claim(restored, settings, 5) == []
+        assert restored.scalars(select(WebhookDelivery.event_type)).all() == [EventType.JOB_QUEUED]
+
+
+def test_audit_log_is_whole_after_a_restore(
+    source: Job, session: Session, settings: Settings, blobs: BlobStore, tmp_path: Path, host: Host
+) -> None:
+    with operator_scope("rename") as changing:
+        changing.get_one(Job, source.id).name = "renamed"
+    back_up(settings.database_url, blobs, tmp_path / "backup", silent)
+    restore(tmp_path / "backup", host.url, host.blobs, silent)
+    with session_scope(host.url) as restored:
+        found = verify(restored.connection(), source.owner_id)
+        assert (found.broken, found.rows) == (None, 1)
+        with pytest.raises(DatabaseError, match="audit"):
+            restored.execute(text("UPDATE audit_rows SET action = 'x'"))
+        restored.rollback()

@@ -16258,7 +16258,7 @@ export interface components {
             id: string;
             /**
              * Url
-             * @description The address that receives the events.
+             * @description The address that receives the events. Its path is shown to admins only, because it may hold a secret.
              */
             url: string;
             /**
@@ -16496,7 +16496,7 @@ export interface components {
             id: string;
             /**
              * Url
-             * @description The address that receives the events.
+             * @description The address that receives the events. Its path is shown to admins only, because it may hold a secret.
              */
             url: string;
             /**
