@@ -42,7 +42,10 @@ def of_caller(request: Request, principal: Principal) -> None:
 
 
 def act_of(request: Request, status: int | None = None) -> Act | None:
-    """The act of a request; None for a request without a caller. `status`: None for that of the route."""
+    """The act of a request; None for a request without a caller. `status`: None for that of the route.
+
+    An operator's change of another project is in that project's log, and a refused one in the caller's own.
+    """
     principal: Principal | None = getattr(request.state, "actor", None)
     if principal is None:
         return None
@@ -50,7 +53,7 @@ def act_of(request: Request, status: int | None = None) -> Act | None:
     kind, id_ = _object(request, principal)
     return Act(
         action=route.name,
-        project_id=principal.owner_id,
+        project_id=principal.owner_id if status else request.path_params.get("project_id", principal.owner_id),
         user_id=principal.user_id,
         user_name=principal.user_name,
         role=principal.role.value,

@@ -5,6 +5,7 @@ from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 
 from api import (
+    admin,
     health,
     idempotency,
     keys,
@@ -84,6 +85,7 @@ ROUTERS = (
     members.router,
     webhooks.router,
     audit.router,
+    admin.router,
     view_settings.router,
     workers.router,
 )

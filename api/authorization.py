@@ -59,7 +59,7 @@ _OPERATIONS: Mapping[Action, str] = {
         create_webhook change_webhook delete_webhook rotate_webhook_secret test_webhook replay_webhook_delivery
     """,
     Action.AUDIT: "list_audit_rows export_audit_log verify_audit_log",
-    Action.OPERATE: "cordon_worker drain_worker uncordon_worker create_worker_token",
+    Action.OPERATE: "cordon_worker drain_worker uncordon_worker create_worker_token list_projects set_project_quotas list_platform_jobs",
 }
 ACTIONS: Mapping[str, Action] = {name: action for action, names in _OPERATIONS.items() for name in names.split()}
 """The action of each operation that needs a caller, by the operation's id."""

@@ -25,6 +25,7 @@ BODIES: Mapping[str, Any] = {
     "sign_in": {"token": "prx_mfrggzdfmztwq2lknnwg23tpobyxe43u"},
     "create_key": {"name": "nightly script", "scopes": ["read", "submit"], "expires_at": "2099-01-01T00:00:00Z"},
     "rotate_key": {"overlap_seconds": 3600},
+    "set_project_quotas": {"gpus": 8, "gpu_hours": None, "when_exceeded": "queue"},
     "create_member_key": {"name": "nightly script", "scopes": ["read", "submit"]},
     "change_project": {"name": "Assistants"},
     "add_member": {"name": "Ada", "role": "member"},

@@ -3,12 +3,14 @@
 from typing import Literal
 
 from fastapi import APIRouter
+from sqlalchemy.orm import Session
 
 from api.deps import PrincipalDep, SessionDep, SettingsDep
 from api.problems import documented
 from api.schema import Schema, Timestamp
 from core.errors import NotSignedIn
 from core.scheduling.usage import usage_of
+from core.settings import Settings
 
 
 class UsagePeriod(Schema):
@@ -75,7 +77,12 @@ router = APIRouter(tags=["Platform"])
 @router.get("/usage", responses=documented(NotSignedIn))
 def get_usage(principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Usage:
     """Your limits and your use of the platform."""
-    found = usage_of(session, principal.owner_id, settings)
+    return usage_view(session, principal.owner_id, settings)
+
+
+def usage_view(session: Session, project_id: str, settings: Settings) -> Usage:
+    """The limits and the use of a project."""
+    found = usage_of(session, project_id, settings)
     figures = {name: getattr(found, name) for name in Used.model_fields if name != "recent_gpu_hours"}
     return Usage(
         at=found.at,

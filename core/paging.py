@@ -20,6 +20,7 @@ from core.models import (
     JobFinding,
     JobGroup,
     JobTemplate,
+    Project,
     SampleNote,
     Upload,
     Webhook,
@@ -39,6 +40,7 @@ T = TypeVar(
     | DatasetReport
     | Checkpoint
     | SampleNote
+    | Project
     | Upload
     | AnnotationRound
     | Webhook

@@ -30,6 +30,7 @@ GROUPS = {
     "workers": "The workers that run jobs.",
     "keys": "API keys: make, replace and revoke them.",
     "members": "The members of the project, and their roles.",
+    "admin": "All projects of the platform. Needs an operator's key.",
     "worker": "This machine as a worker of a platform elsewhere.",
 }
 """The groups of commands over REST, with their help texts. The module `proximal.commands.<name>` has the commands."""

@@ -85,7 +85,7 @@ RULES: Mapping[Action, Rule] = {
     ),
     Action.AUDIT: _rule("Read, export and verify the audit log.", frozenset({ADMIN}), Scope.MANAGE),
     Action.OPERATE: Rule(
-        "Cordon and drain workers, and let workers join.",
+        "Cordon and drain workers, let workers join, see the use and the jobs of all projects, and set their limits.",
         EVERYONE,
         EVERYONE,
         frozenset({Scope.MANAGE}),

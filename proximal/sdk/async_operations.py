@@ -45,6 +45,8 @@ from proximal.sdk.types import (
     MetricInfo,
     Metrics,
     Overlap,
+    PlatformJob,
+    PlatformProject,
     Preset,
     Project,
     Readiness,
@@ -1747,6 +1749,63 @@ class AsyncOperations(AsyncConnection):
         """
         found: AuditVerification = await self._json("GET", "/v1/audit/verification")
         return found
+
+    def list_projects(self, *, order: Literal["asc", "desc"] | None = None) -> AsyncIterator[PlatformProject]:
+        """List all projects with their use and their limits. Needs an operator's key.
+
+        `GET /v1/admin/projects`
+        """
+        return self._pages("/v1/admin/projects", params={"order": order})
+
+    async def set_project_quotas(
+        self,
+        project_id: str,
+        open_jobs: int | None = None,
+        running_jobs: int | None = None,
+        gpus: int | None = None,
+        gpu_hours: int | None = None,
+        stored_bytes: int | None = None,
+        when_exceeded: Literal["queue", "refuse"] | None = None,
+    ) -> PlatformProject:
+        """Replace a project's own limits. Running jobs go on; jobs that waited for a limit are released within seconds.
+
+        The audit log of that project has the change. Needs an operator's key.
+
+        `PUT /v1/admin/projects/{project_id}/quotas`
+        """
+        found: PlatformProject = await self._json(
+            "PUT",
+            f"/v1/admin/projects/{escaped(project_id)}/quotas",
+            body=given(
+                {
+                    "open_jobs": open_jobs,
+                    "running_jobs": running_jobs,
+                    "gpus": gpus,
+                    "gpu_hours": gpu_hours,
+                    "stored_bytes": stored_bytes,
+                    "when_exceeded": when_exceeded,
+                }
+            ),
+        )
+        return found
+
+    def list_platform_jobs(
+        self,
+        *,
+        status: Sequence[
+            Literal[
+                "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
+            ]
+        ]
+        | None = None,
+        project: str | None = None,
+        order: Literal["asc", "desc"] | None = None,
+    ) -> AsyncIterator[PlatformJob]:
+        """List the jobs of all projects, without what they are made of. Needs an operator's key.
+
+        `GET /v1/admin/jobs`
+        """
+        return self._pages("/v1/admin/jobs", params={"status": status, "project": project, "order": order})
 
     async def list_view_settings(self) -> list[ViewSetting]:
         """List what the dashboard keeps for you: layouts of charts, saved views, columns.

@@ -1964,6 +1964,23 @@ class ModelReport(TypedDict, closed=True):
     """The type in which it would compute, after `model.dtype` = "auto" is resolved for the device."""
 
 
+class NewQuotas(TypedDict, closed=True):
+    """A project's own limits. A limit that is left out is the platform's default; null is no limit."""
+
+    open_jobs: NotRequired[int | None]
+    """Unfinished jobs."""
+    running_jobs: NotRequired[int | None]
+    """Jobs that run at once."""
+    gpus: NotRequired[int | None]
+    """GPUs that running jobs take at once."""
+    gpu_hours: NotRequired[int | None]
+    """GPU-hours in a calendar month."""
+    stored_bytes: NotRequired[int | None]
+    """Bytes of uploads, rows of datasets and checkpoints."""
+    when_exceeded: NotRequired[Literal["queue", "refuse"]]
+    """`queue`: a job beyond the running jobs, GPUs or GPU-hours waits. `refuse`: its submission is refused."""
+
+
 class NewTemplate(TypedDict, closed=True):
     """A partial spec under a name."""
 
@@ -2348,6 +2365,15 @@ class Project(TypedDict):
     """When it was created."""
     etag: str
     """For `If-Match`, so that a change does not overwrite another one."""
+
+
+class ProjectRef(TypedDict):
+    """The holder of a job."""
+
+    id: str
+    """The project's id."""
+    name: str
+    """The project's name."""
 
 
 class PtxSpec(TypedDict, closed=True):
@@ -5468,6 +5494,48 @@ class PPOSpec(TypedDict, closed=True):
     """Held-out prompts whose completions are logged at every evaluation, beside those of the policy before PPO. They are always the first ones, so that a prompt can be followed over the run."""
 
 
+class PlatformJob(TypedDict):
+    """A job of any project, without its spec and its results."""
+
+    object: Literal["platform.job"]
+    """Always `platform.job`."""
+    id: str
+    """The job's id."""
+    project: ProjectRef
+    """The project that it belongs to."""
+    status: JobStatus
+    """The job's state."""
+    priority: int
+    """Its priority in the queue."""
+    slots: int
+    """GPUs that it takes, or processes on a worker without a GPU."""
+    worker_id: str | None
+    """The worker that holds it; null if none does."""
+    gpu_hours: float
+    """GPU-hours of its attempts that have ended. A process on a worker without a GPU counts as one GPU."""
+    created_at: str
+    """When it was submitted."""
+    queued_at: str
+    """When it entered the queue for the last time."""
+    finished_at: str | None
+    """When it ended; null if it has not."""
+
+
+class PlatformJobList(TypedDict):
+    """Jobs of all projects."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[PlatformJob]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
 class PointwiseCard(TypedDict, closed=True):
     """
     A reward model on held-out completions, each with a thumb. Scores are raw: the log odds of a thumb up.
@@ -6346,6 +6414,40 @@ class JobSpec(TypedDict, closed=True):
     """Seeds data order, initial weights and sampling. On a CPU the same spec and seed give the same bits."""
     seeds: NotRequired[int]
     """Number of whole runs, one after the other, with `seed`, `seed` + 1, …: the summary holds each figure's mean and interval, and which seeds collapsed."""
+
+
+class PlatformProject(TypedDict):
+    """A project with its use of the platform."""
+
+    object: Literal["platform.project"]
+    """Always `platform.project`."""
+    id: str
+    """The project's id."""
+    name: str
+    """The project's name."""
+    created_at: str
+    """When it was made."""
+    members: int
+    """Number of its members."""
+    own_limits: list[str]
+    """The names of the limits that differ from the platform's defaults, or were set for it."""
+    usage: Usage
+    """Its limits, the defaults included, and its use."""
+
+
+class PlatformProjectList(TypedDict):
+    """Everything that shares the workers."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[PlatformProject]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
 
 
 class Report(TypedDict):

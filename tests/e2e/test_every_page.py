@@ -58,6 +58,7 @@ def paths(client: Client, job_id: str, round_id: str) -> Iterator[str]:
         "/settings?tab=usage",
         "/settings?tab=webhooks",
         "/settings?tab=audit",
+        "/settings?tab=platform",
         "/settings?tab=notifications",
     )
 

@@ -235,3 +235,22 @@ def test_worker_is_cordoned_drained_and_uncordoned(run: Run, up: Up) -> None:
     with session_scope(postgres(DataFolder(up.folder)).url) as session:
         sign_off(session, "wrk_of_this_test")
     assert [line.split()[-1] for line in printed] == ["cordoned", "draining", "online"]
+
+
+def test_operator_lists_projects_and_sets_limits(run: Run, up: Up) -> None:
+    with up.client() as client:
+        project = client.get_project()["id"]
+    assert any(project in line for line in run("admin", "projects").output.splitlines())
+    shown = run("admin", "set-quotas", project, "gpus=8", "stored_bytes=none").output.splitlines()
+    assert [line.split() for line in shown if line.startswith(("gpus", "stored_bytes"))] == [
+        ["gpus", "8"],
+        ["stored_bytes", "none"],
+    ]
+    assert any(line.startswith("open_jobs") and line.endswith("(default)") for line in shown)
+    run("admin", "set-quotas", project)
+    with up.client() as client:
+        assert {one["id"]: one["own_limits"] for one in client.list_projects()}[project] == []
+    assert run("admin", "jobs", "--project", "prj_nope", "--quiet").output == ""
+    for wrong in ("gpu=8", "gpus=many", "gpus"):
+        with pytest.raises(ClientError, match=f"{wrong}:"):
+            run("admin", "set-quotas", project, wrong)

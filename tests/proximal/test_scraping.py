@@ -50,8 +50,10 @@ def test_processes_agree_on_the_state_and_count_apart(up: Up, tmp_path: Path) ->
         for _ in range(3):
             httpx.get(f"{url}/healthz")
         found = scraped(url, "a long random text"), scraped(up.url, DataFolder(up.folder).key())
-        figures = ("proximal_state_up", "proximal_queue_wait_seconds", "proximal_attempts_lost")
+        figures = ("proximal_state_up", "proximal_workers_busy", "proximal_attempts_lost")
         assert [[one[name, "", ""] for name in figures] for one in found] == [[1, 0, 0]] * 2
+        waits = [one["proximal_queue_wait_seconds", "", ""] > 0 for one in found]  # for jobs that other tests have left
+        assert waits[0] == waits[1]
         processes = [{process for _, process, _ in one if process} for one in found]
         assert len(processes[0]) == len(processes[1]) == 1 and processes[0].isdisjoint(processes[1])
         assert found[0]["proximal_http_requests_total", processes[0].pop(), "/healthz"] == 3

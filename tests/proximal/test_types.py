@@ -19,6 +19,7 @@ NOT_FOR_PROGRAMS = {"sign_in", "sign_out"}
 RENAMED = {"get_job_log"}
 # Methods that write a file, or return another form than the response.
 NO_JSON = {"download_checkpoint", "download_checkpoint_file", "export_dataset", "stream_job_events", "stream_events"}
+NO_JSON |= {"export_audit_log"}
 # A program that waits without blocking has no use for these, or runs them in a thread by itself.
 BLOCKING = {
     "finished_validation",

@@ -106,6 +106,7 @@ def walk_keys_and_members(walk: Walker) -> None:
 def walk_workers(walk: Walker) -> None:
     token = walk("POST", "workers/tokens")["token"]
     joins = {"Authorization": f"Bearer {token}"}
+    walk("PUT", f"admin/projects/{walk.key.owner_id}/quotas", json={"gpus": 4})
     walk("POST", "workers/join", json={"version": version("proximal-rlhf")}, headers=joins)
     report_worker(walk.session, "wrk_9", "host", None, MACHINE)
     walk.session.commit()

@@ -79,6 +79,7 @@ ADMINS += ["replay_webhook_delivery"]
 WORKERS = ["list_webhooks", "get_webhook", "list_webhook_deliveries"]
 ADMINS += ["list_audit_rows", "export_audit_log", "verify_audit_log"]
 OPERATORS = ["cordon_worker", "drain_worker", "uncordon_worker", "create_worker_token"]
+OPERATORS += ["list_projects", "set_project_quotas", "list_platform_jobs"]
 MAKING = [
     "create_job",
     "validate_job",

@@ -5,10 +5,10 @@ import { NO_VALUE } from "@/lib/format";
 
 export type AuditRow = components["schemas"]["AuditRow"];
 export type AuditChange = components["schemas"]["AuditChange"];
-export type AuditVerification = components["schemas"]["AuditVerification"];
+type AuditVerification = components["schemas"]["AuditVerification"];
 
 /** The filters of the log, by the names of the API. An absent one does not filter. */
-export type AuditFilter = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>;
+type AuditFilter = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>;
 
 export const FILTERS = ["actor", "action", "object", "since", "until"] as const;
 

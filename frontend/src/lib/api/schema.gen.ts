@@ -2229,6 +2229,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/projects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Projects
+         * @description List all projects with their use and their limits. Needs an operator's key.
+         */
+        get: operations["list_projects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/projects/{project_id}/quotas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set Project Quotas
+         * @description Replace a project's own limits. Running jobs go on; jobs that waited for a limit are released within seconds.
+         *
+         *     The audit log of that project has the change. Needs an operator's key.
+         */
+        put: operations["set_project_quotas"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Platform Jobs
+         * @description List the jobs of all projects, without what they are made of. Needs an operator's key.
+         */
+        get: operations["list_platform_jobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/view-settings": {
         parameters: {
             query?: never;
@@ -10803,6 +10865,44 @@ export interface components {
             role: components["schemas"]["Role"];
         };
         /**
+         * NewQuotas
+         * @description A project's own limits. A limit that is left out is the platform's default; null is no limit.
+         */
+        NewQuotas: {
+            /**
+             * Open Jobs
+             * @description Unfinished jobs.
+             */
+            open_jobs?: number | null;
+            /**
+             * Running Jobs
+             * @description Jobs that run at once.
+             */
+            running_jobs?: number | null;
+            /**
+             * Gpus
+             * @description GPUs that running jobs take at once.
+             */
+            gpus?: number | null;
+            /**
+             * Gpu Hours
+             * @description GPU-hours in a calendar month.
+             */
+            gpu_hours?: number | null;
+            /**
+             * Stored Bytes
+             * @description Bytes of uploads, rows of datasets and checkpoints.
+             */
+            stored_bytes?: number | null;
+            /**
+             * When Exceeded
+             * @description `queue`: a job beyond the running jobs, GPUs or GPU-hours waits. `refuse`: its submission is refused.
+             * @default queue
+             * @enum {string}
+             */
+            when_exceeded: "queue" | "refuse";
+        };
+        /**
          * NewRole
          * @description A member's new role.
          */
@@ -11488,6 +11588,174 @@ export interface components {
             };
         };
         /**
+         * PlatformJob
+         * @description A job of any project, without its spec and its results.
+         */
+        PlatformJob: {
+            /**
+             * Object
+             * @description Always `platform.job`.
+             * @default platform.job
+             * @constant
+             */
+            object: "platform.job";
+            /**
+             * Id
+             * @description The job's id.
+             */
+            id: string;
+            /** @description The project that it belongs to. */
+            project: components["schemas"]["ProjectRef"];
+            /** @description The job's state. */
+            status: components["schemas"]["JobStatus"];
+            /**
+             * Priority
+             * @description Its priority in the queue.
+             */
+            priority: number;
+            /**
+             * Slots
+             * @description GPUs that it takes, or processes on a worker without a GPU.
+             */
+            slots: number;
+            /**
+             * Worker Id
+             * @description The worker that holds it; null if none does.
+             */
+            worker_id: string | null;
+            /**
+             * Gpu Hours
+             * @description GPU-hours of its attempts that have ended. A process on a worker without a GPU counts as one GPU.
+             */
+            gpu_hours: number;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was submitted.
+             */
+            created_at: string;
+            /**
+             * Queued At
+             * Format: date-time
+             * @description When it entered the queue for the last time.
+             */
+            queued_at: string;
+            /**
+             * Finished At
+             * @description When it ended; null if it has not.
+             */
+            finished_at: string | null;
+        };
+        /**
+         * PlatformJobList
+         * @description Jobs of all projects.
+         */
+        PlatformJobList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["PlatformJob"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
+         * PlatformProject
+         * @description A project with its use of the platform.
+         */
+        PlatformProject: {
+            /**
+             * Object
+             * @description Always `platform.project`.
+             * @default platform.project
+             * @constant
+             */
+            object: "platform.project";
+            /**
+             * Id
+             * @description The project's id.
+             */
+            id: string;
+            /**
+             * Name
+             * @description The project's name.
+             */
+            name: string;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Members
+             * @description Number of its members.
+             */
+            members: number;
+            /**
+             * Own Limits
+             * @description The names of the limits that differ from the platform's defaults, or were set for it.
+             */
+            own_limits: string[];
+            /** @description Its limits, the defaults included, and its use. */
+            usage: components["schemas"]["Usage"];
+        };
+        /**
+         * PlatformProjectList
+         * @description Everything that shares the workers.
+         */
+        PlatformProjectList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["PlatformProject"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
          * PluginReward
          * @description A reward that the operator installed, under the entry-point group `proximal.rewards`.
          */
@@ -12127,6 +12395,22 @@ export interface components {
              * @description For `If-Match`, so that a change does not overwrite another one.
              */
             etag: string;
+        };
+        /**
+         * ProjectRef
+         * @description The holder of a job.
+         */
+        ProjectRef: {
+            /**
+             * Id
+             * @description The project's id.
+             */
+            id: string;
+            /**
+             * Name
+             * @description The project's name.
+             */
+            name: string;
         };
         /**
          * PtxSpec
@@ -17658,6 +17942,19 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /**
+         * @description `not_allowed`: Your role in the project, or your key, does not allow this.
+         *
+         *     `not_operator`: Only an operator's key may do this.
+         */
+        "not_allowed-not_operator": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `not_found`: It does not exist, or belongs to another project. */
         not_found: {
             headers: {
@@ -22875,6 +23172,124 @@ export interface operations {
             };
             401: components["responses"]["not_signed_in"];
             403: components["responses"]["not_allowed"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    list_projects: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only items after this one: the `last_id` of the previous page. */
+                after?: string | null;
+                /** @description `desc`: newest first; `asc`: oldest first. */
+                order?: "asc" | "desc";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlatformProjectList"];
+                };
+            };
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed-not_operator"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    set_project_quotas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewQuotas"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlatformProject"];
+                };
+            };
+            400: components["responses"]["bad_request"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin-not_allowed-not_operator"];
+            404: components["responses"]["not_found"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["wrong_media_type"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    list_platform_jobs: {
+        parameters: {
+            query?: {
+                /** @description Only jobs in one of these states. */
+                status?: components["schemas"]["JobStatus"][] | null;
+                /** @description Only jobs of the project with this id. */
+                project?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only items after this one: the `last_id` of the previous page. */
+                after?: string | null;
+                /** @description `desc`: newest first; `asc`: oldest first. */
+                order?: "asc" | "desc";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlatformJobList"];
+                };
+            };
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["not_allowed-not_operator"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];

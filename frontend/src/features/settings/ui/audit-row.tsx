@@ -6,7 +6,7 @@ import { type AuditChange, type AuditRow, columnsOf, summaryOf } from "@/feature
 import { absolute, count, NO_VALUE } from "@/lib/format";
 import styles from "./audit.module.css";
 
-export const AUDIT_HEAD = ["Time", "Actor", "Action", "Object", "Changed", ""];
+export const AUDIT_HEAD = ["Time", "Actor", "Action", "Object", "Changed", "Details"];
 
 /** A row of the audit log, which opens to show the values before and after. */
 export function AuditRowBody({ row }: { row: AuditRow }) {

@@ -16,13 +16,24 @@ const TABS = [
   { id: "usage", label: "Usage and limits" },
   { id: "webhooks", label: "Webhooks" },
   { id: "audit", label: "Audit" },
+  { id: "platform", label: "Platform" },
   { id: "notifications", label: "Notifications" },
 ] as const satisfies readonly Choice<string>[];
+
+/** The action that a tab is for. Other tabs are for everybody. */
+const NEEDED = {
+  members: "read",
+  usage: "read",
+  webhooks: "read_webhooks",
+  audit: "audit",
+  platform: "operate",
+} as const;
 
 type TabId = (typeof TABS)[number]["id"];
 
 const AuditTab = loadable(async () => (await import("@/features/settings/ui/audit-tab")).AuditTab);
 const WebhooksTab = loadable(async () => (await import("@/features/settings/ui/webhooks-tab")).WebhooksTab);
+const PlatformTab = loadable(async () => (await import("@/features/settings/ui/platform-tab")).PlatformTab);
 
 const PANELS: Record<TabId, ComponentType> = {
   keys: KeysTab,
@@ -30,16 +41,14 @@ const PANELS: Record<TabId, ComponentType> = {
   usage: UsageTab,
   webhooks: WebhooksTab,
   audit: AuditTab,
+  platform: PlatformTab,
   notifications: NotificationsTab,
 };
 
 export function SettingsPage() {
   const [params] = useAddress();
   const { may } = usePermissions();
-  const tabs = TABS.filter(({ id }) => {
-    if (id === "keys" || id === "notifications") return true;
-    return may(id === "webhooks" ? "read_webhooks" : id === "audit" ? "audit" : "read");
-  });
+  const tabs = TABS.filter(({ id }) => !(id in NEEDED) || may(NEEDED[id as keyof typeof NEEDED]));
   const tab = tabs.find(({ id }) => id === params.get("tab"))?.id ?? "keys";
   const Panel = PANELS[tab];
   return (
