@@ -1760,12 +1760,12 @@ class AsyncOperations(AsyncConnection):
     async def set_project_quotas(
         self,
         project_id: str,
-        open_jobs: int | None = None,
-        running_jobs: int | None = None,
-        gpus: int | None = None,
-        gpu_hours: int | None = None,
-        stored_bytes: int | None = None,
-        when_exceeded: Literal["queue", "refuse"] | None = None,
+        open_jobs: Omitted | int | None = OMITTED,
+        running_jobs: Omitted | int | None = OMITTED,
+        gpus: Omitted | int | None = OMITTED,
+        gpu_hours: Omitted | int | None = OMITTED,
+        stored_bytes: Omitted | int | None = OMITTED,
+        when_exceeded: Omitted | Literal["queue", "refuse"] = OMITTED,
     ) -> PlatformProject:
         """Replace a project's own limits. Running jobs go on; jobs that waited for a limit are released within seconds.
 
@@ -1776,16 +1776,14 @@ class AsyncOperations(AsyncConnection):
         found: PlatformProject = await self._json(
             "PUT",
             f"/v1/admin/projects/{escaped(project_id)}/quotas",
-            body=given(
-                {
-                    "open_jobs": open_jobs,
-                    "running_jobs": running_jobs,
-                    "gpus": gpus,
-                    "gpu_hours": gpu_hours,
-                    "stored_bytes": stored_bytes,
-                    "when_exceeded": when_exceeded,
-                }
-            ),
+            body={
+                "open_jobs": open_jobs,
+                "running_jobs": running_jobs,
+                "gpus": gpus,
+                "gpu_hours": gpu_hours,
+                "stored_bytes": stored_bytes,
+                "when_exceeded": when_exceeded,
+            },
         )
         return found
 

@@ -30,6 +30,8 @@ RENAMED = {"upload_dataset": "import_upload"}
 """`upload_dataset` takes a form or JSON. The form is written by hand; with JSON, it makes a dataset of an upload."""
 SLOW = {"complete_upload", "preview_upload"}
 """Operations that read a whole file. They have no timeout."""
+NULL_HAS_A_MEANING = {"set_project_quotas"}
+"""Operations, beside PATCH, in whose body null differs from a field that is left out."""
 KEYWORDS = {"create_job_commands"}
 """Operations whose body has no natural order. Callers must name its fields, however many there are."""
 COMMA_SEPARATED = {"names", "types", "ids"}
@@ -174,7 +176,7 @@ def _body(method: str, described: Schema, components: Schema) -> Iterator[Argume
         kind = _type(inner, components)
         if name in whole.get("required", ()):
             yield Argument(name, kind, "body")
-        elif method == "patch":
+        elif method == "patch" or described["operationId"] in NULL_HAS_A_MEANING:
             yield Argument(name, f"Omitted | {kind}", "body", "OMITTED")
         else:
             yield Argument(name, _or_none(kind), "body", "None", named)
@@ -264,8 +266,9 @@ def _request_parts(one: Operation) -> Iterator[str]:
     if query := _pairs(one, "query"):
         yield f"params={query}"
     if fields := _pairs(one, "body"):
-        # PATCH sends None, which has a meaning there, and leaves out what is OMITTED.
-        yield f"body={fields if one.method == 'PATCH' else f'given({fields})'}"
+        # None has a meaning there, so it is sent, and OMITTED is left out.
+        sends_null = one.method == "PATCH" or one.name in NULL_HAS_A_MEANING
+        yield f"body={fields if sends_null else f'given({fields})'}"
     yield from (f"body={argument.variable}" for argument in one.arguments if argument.place == "whole")
     if any(argument.place == "condition" for argument in one.arguments):
         yield "headers=unchanged(if_match)"

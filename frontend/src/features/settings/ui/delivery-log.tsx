@@ -4,9 +4,10 @@ import { Button } from "@/components/button";
 import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { Table } from "@/components/table";
-import { TimeAgo } from "@/components/text";
+import { Time, TimeAgo } from "@/components/text";
 import { toast } from "@/components/toast";
 import { deliveriesQuery, type Delivery, replayDelivery, type Webhook } from "@/features/settings/webhooks-api";
+import { absolute } from "@/lib/format";
 import styles from "./settings.module.css";
 
 /** The deliveries of a webhook, newest first, with the last try of each. */
@@ -67,7 +68,7 @@ function Row({ item, isAdmin }: { item: Delivery; isAdmin: boolean }) {
         {item.status}
         {item.next_try_at && item.tries.length > 0 && (
           <small className={styles.maker}>
-            next try <TimeAgo time={item.next_try_at} />
+            next try at <Time at={item.next_try_at}>{absolute(item.next_try_at)}</Time>
           </small>
         )}
       </td>
