@@ -110,7 +110,7 @@ def check_count(session: Session, owner_id: str) -> None:
     """Raise QuotaExceeded if the project has MOST_KEYS valid keys. Concurrent calls for one project are serialised by a lock."""
     session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"keys {owner_id}", 0))))
     count = session.scalars(
-        select(func.count()).select_from(ApiKey).where(ApiKey.owner_id == owner_id, _is_valid())
+        select(func.count()).select_from(ApiKey).where(ApiKey.owner_id == owner_id, is_valid_key())
     ).one()
     if count >= MOST_KEYS:
         detail = f"The project has {count} valid API keys. This platform allows {MOST_KEYS}. Revoke those that are no longer needed."
@@ -124,12 +124,13 @@ def listed(session: Session, owner_id: str, user_id: str | None = None) -> Seque
     """
     newest = (ApiKey.created_at.desc(), ApiKey.id)
     wanted = [ApiKey.owner_id == owner_id] + ([] if user_id is None else [ApiKey.user_id == user_id])
-    over = select(ApiKey.id).where(*wanted, not_(_is_valid()))
-    shown = or_(_is_valid(), ApiKey.id.in_(over.order_by(*newest).limit(MOST_KEYS)))
+    over = select(ApiKey.id).where(*wanted, not_(is_valid_key()))
+    shown = or_(is_valid_key(), ApiKey.id.in_(over.order_by(*newest).limit(MOST_KEYS)))
     return session.scalars(select(ApiKey).where(*wanted, shown).order_by(*newest)).all()
 
 
-def _is_valid() -> ColumnElement[bool]:
+def is_valid_key() -> ColumnElement[bool]:
+    """The condition of a key that is neither revoked nor over."""
     return and_(ApiKey.revoked_at.is_(None), or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > datetime.now(UTC)))
 
 
@@ -140,7 +141,7 @@ def valid_keys_made_by(session: Session, key_id: str) -> Sequence[ApiKey]:
     """
     made = select(ApiKey.id).where(ApiKey.made_by == key_id).cte(recursive=True)
     made = made.union(select(ApiKey.id).join(made, ApiKey.made_by == made.c.id))
-    query = select(ApiKey).where(ApiKey.id.in_(select(made.c.id)), _is_valid())
+    query = select(ApiKey).where(ApiKey.id.in_(select(made.c.id)), is_valid_key())
     return session.scalars(query.order_by(ApiKey.created_at, ApiKey.id)).all()
 
 
@@ -152,6 +153,18 @@ def revoke_key(session: Session, key_id: str) -> None:
     key.revoked_at = key.revoked_at or datetime.now(UTC)
     for made in (BrowserSession, SignInCode, WorkerToken):
         session.execute(delete(made).where(made.key_id == key_id))
+
+
+def replace_ended(session: Session, plaintext: str) -> tuple[ApiKey, str] | None:
+    """A new key in place of one that is revoked or over, with its member and rights.
+
+    None for an unknown key, and if its user is no longer a member. The caller must be on the host: an ended key opens nothing.
+    """
+    old = session.scalars(select(ApiKey).filter_by(sha256=_sha256(plaintext))).one_or_none()
+    if old is None or old.user_id is None or session.get(Membership, (old.owner_id, old.user_id)) is None:
+        return None
+    scopes = None if old.scopes is None else [Scope(scope) for scope in old.scopes]
+    return add_key(session, old.owner_id, old.name, user_id=old.user_id, operator=old.operator, scopes=scopes)
 
 
 def has_expired(key: ApiKey) -> bool:
@@ -271,7 +284,7 @@ def sessions_of(session: Session, owner_id: str, user_id: str) -> Sequence[tuple
     now = datetime.now(UTC)
     query = select(BrowserSession, ApiKey).join(ApiKey, ApiKey.id == BrowserSession.key_id)
     query = query.where(
-        ApiKey.owner_id == owner_id, ApiKey.user_id == user_id, _is_valid(), BrowserSession.expires_at > now
+        ApiKey.owner_id == owner_id, ApiKey.user_id == user_id, is_valid_key(), BrowserSession.expires_at > now
     )
     rows = session.execute(query.order_by(BrowserSession.created_at.desc(), BrowserSession.sha256))
     return [(browser, key) for browser, key in rows]

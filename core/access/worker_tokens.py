@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from core.access.keys import is_valid_key
 from core.errors import NotSignedIn
 from core.models import ApiKey, WorkerToken
 
@@ -35,7 +36,7 @@ def redeem_token(session: Session, text: str) -> str:
     """
     valid = (WorkerToken.sha256 == _sha256(text), WorkerToken.expires_at > func.clock_timestamp())
     key_id = session.scalars(delete(WorkerToken).where(*valid).returning(WorkerToken.key_id)).one_or_none()
-    query = select(ApiKey.id).where(ApiKey.id == key_id, ApiKey.revoked_at.is_(None), ApiKey.operator)
+    query = select(ApiKey.id).where(ApiKey.id == key_id, is_valid_key(), ApiKey.operator)
     found = session.scalars(query).one_or_none()
     if found is None:
         raise NotSignedIn(_NOT_VALID)

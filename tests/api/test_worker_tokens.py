@@ -1,6 +1,7 @@
 """Tokens with which workers join."""
 
 import hashlib
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from threading import Thread
 
@@ -79,6 +80,14 @@ def test_a_token_ends_with_the_key_that_made_it(
     anonymous: TestClient, token: str, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
     keys.revoke_key(session, owner[0].id)
+    session.commit()
+    problem(join(anonymous, token), 401, "not_signed_in")
+
+
+def test_a_token_ends_with_the_end_of_its_key(
+    anonymous: TestClient, token: str, session: Session, owner: tuple[ApiKey, str]
+) -> None:
+    session.get_one(ApiKey, owner[0].id).expires_at = datetime.now(UTC) - timedelta(seconds=1)
     session.commit()
     problem(join(anonymous, token), 401, "not_signed_in")
 
