@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from core.access import members
 from core.access.keys import authenticate, end_key, revoke_key
-from core.models import ApiKey
+from core.models import ApiKey, Role, UserKind
 from core.settings import Settings
 from proximal.data_folder import DataFolder
 from proximal.local.keys import ensure
@@ -45,8 +45,8 @@ def test_key_of_a_removed_member_leads_to_a_new_project(
     settings: Settings, session: Session, folder: DataFolder
 ) -> None:
     old = authenticate(session, ensure(settings.database_url, folder))
-    other = members.add(session, old.owner_id, "Ada", members.UserKind.PERSON, members.Role.ADMIN)
+    other = members.add(session, old.owner_id, "Ada", UserKind.PERSON, Role.ADMIN)
     members.remove(session, old.owner_id, old.user_id)
     session.commit()
     assert authenticate(session, ensure(settings.database_url, folder)).owner_id != old.owner_id
-    assert members.get(session, old.owner_id, other.user.id).membership.role == members.Role.ADMIN
+    assert members.get(session, old.owner_id, other.user.id).membership.role == Role.ADMIN
