@@ -10,8 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from proximal.commands import dataset_reports, dataset_uploads
-from proximal.commands.group import CommandGroup, IfMatch
-from proximal.commands.moments import day_or_time
+from proximal.commands.group import CommandGroup, IfMatch, day_or_time
 from proximal.errors import ClientError
 from proximal.sdk.types import Dataset, DatasetRow, Overlap
 from proximal.terminal import age, facts, moment, plain, with_sorted

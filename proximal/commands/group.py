@@ -1,15 +1,17 @@
-"""Groups of commands: every command takes `--output` and `--quiet`, and a group is imported when it is used."""
+"""Options that commands share, and groups of commands: every command takes `--output` and `--quiet`, and a group is imported when it is used."""
 
 import functools
 import importlib
 import inspect
 import typing
 from collections.abc import Callable
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from proximal.errors import ClientError
 from proximal.terminal import Output
 
 Function = Callable[..., Any]
@@ -22,6 +24,14 @@ IfMatch = Annotated[
 ]
 _OUTPUT_HELP = "How to print results: `table` for people, `json` for programs. Default: table."
 _QUIET_HELP = "Print ids only, and no progress."
+
+
+def day_or_time(option: str, text: str) -> str:
+    """The time in ISO 8601. A time without a zone is in the zone of this machine. Raises ClientError with the option's name."""
+    try:
+        return datetime.fromisoformat(text).astimezone().isoformat()
+    except ValueError as error:
+        raise ClientError(f"{option} {text}: write 2027-01-31 or 2027-01-31T18:00.") from error
 
 
 class CommandGroup(typer.Typer):

@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from proximal.commands.group import CommandGroup
-from proximal.commands.moments import day_or_time
+from proximal.commands.group import CommandGroup, day_or_time
 from proximal.sdk.types import Key
 from proximal.terminal import age, moment, plain
 

@@ -72,3 +72,26 @@ export const usageQuery = queryOptions({
   queryFn: () => answer(api.GET("/v1/usage")),
   refetchInterval: 15_000,
 });
+
+export type PlatformProject = components["schemas"]["PlatformProject"];
+export type PlatformJob = components["schemas"]["PlatformJob"];
+
+const PAGE = 100;
+const REFRESH_MS = 15_000;
+
+export const platformProjectsQuery = queryOptions({
+  queryKey: ["platform", "projects"],
+  queryFn: () =>
+    allPages((after) => answer(api.GET("/v1/admin/projects", { params: { query: { limit: PAGE, after } } }))),
+  refetchInterval: REFRESH_MS,
+});
+
+/** The newest unfinished jobs of all projects. */
+export const platformJobsQuery = queryOptions({
+  queryKey: ["platform", "jobs"],
+  queryFn: () => {
+    const status: PlatformJob["status"][] = ["queued", "starting", "running", "pausing", "paused", "cancelling"];
+    return answer(api.GET("/v1/admin/jobs", { params: { query: { limit: PAGE, status } } }));
+  },
+  refetchInterval: REFRESH_MS,
+});

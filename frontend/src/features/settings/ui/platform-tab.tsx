@@ -9,7 +9,7 @@ import {
   platformJobsQuery,
   type PlatformProject,
   platformProjectsQuery,
-} from "@/features/settings/platform-api";
+} from "@/features/settings/api";
 import { visible } from "@/lib/visible";
 import styles from "./settings.module.css";
 
@@ -36,14 +36,19 @@ export function PlatformTab() {
         ))}
       </Table>
       <h2>Unfinished jobs</h2>
-      {jobs.data.length === 0 ? (
+      {jobs.data.data.length === 0 ? (
         <p className={styles.note}>No project has an unfinished job.</p>
       ) : (
         <Table label="Unfinished jobs" head={["Job", "Project", "State", "Submitted", "Worker"]}>
-          {jobs.data.map((job) => (
+          {jobs.data.data.map((job) => (
             <JobRow key={job.id} item={job} />
           ))}
         </Table>
+      )}
+      {jobs.data.has_more && (
+        <p className={styles.note}>
+          These are the newest {jobs.data.data.length}. <code>proximal admin jobs</code> lists all.
+        </p>
       )}
     </div>
   );
